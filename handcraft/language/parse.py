@@ -1,0 +1,276 @@
+"""Text to syntax tree: the grammar is data, and each rule's name says which node it makes.
+
+The parser is LALR and keeps its own stack, so that no text is too deeply nested for it. The tree
+that it gives is at most `DEEPEST` levels deep, so that later stages may follow it by recursion.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedInput
+
+from handcraft.errors import ProgramError, Source, Span
+from handcraft.language import syntax
+from handcraft.language.literals import LiteralError, read_number, read_text
+from handcraft.language.mistakes import diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEEPEST = 100
+"""Levels of a syntax tree, statements and expressions together."""
+
+Node: TypeAlias = Tree[Token] | Token
+
+
+def parse(source: Source) -> syntax.Module:
+    """Return the syntax tree of a whole file.
+
+    Raises:
+        ProgramError: `syntax` where the text is no program, `too-deep` where its tree would be
+            deeper than `DEEPEST`.
+    """
+    try:
+        tree = _parser().parse(source.text)
+    except UnexpectedInput as error:
+        raise diagnose(error, source) from None
+    body = tuple(_statement(child, source, 1) for child in tree.children)
+    return syntax.Module(body, Span(source, 0, len(source.text)))
+
+
+def grammar_text() -> str:
+    """Return the grammar: data of the package in a wheel, a folder beside it in a checkout."""
+    packaged = files("handcraft").joinpath("grammars/handcraft.lark")
+    if packaged.is_file():
+        return packaged.read_text(encoding="utf-8")
+    beside = Path(__file__).parents[2] / "grammars" / "handcraft.lark"
+    return beside.read_text(encoding="utf-8")
+
+
+@cache
+def _parser() -> Lark:
+    return Lark(grammar_text(), parser="lalr", propagate_positions=True, maybe_placeholders=False)
+
+
+def _span(node: Node, source: Source) -> Span:
+    place = node if isinstance(node, Token) else node.meta
+    assert place.start_pos is not None
+    assert place.end_pos is not None
+    return Span(source, place.start_pos, place.end_pos)
+
+
+def _checked_span(node: Node, source: Source, depth: int) -> Span:
+    span = _span(node, source)
+    if depth > DEEPEST:
+        message = f"this is more than {DEEPEST} levels deep"
+        help_ = "give a part a name of its own, `part = ...;`, or make a list of the parts"
+        raise ProgramError(
+            "too-deep", message, Span(source, span.start, span.start + 1), help=help_
+        )
+    return span
+
+
+# Statements ----------------------------------------------------------------------------------
+
+
+def _statement(node: Node, source: Source, depth: int) -> syntax.Statement:
+    span = _checked_span(node, source, depth)
+
+    def read(child: Node) -> syntax.Expression:
+        return _expression(child, source, depth + 1)
+
+    match node:
+        case Tree("assign", [targets, *values]):
+            return syntax.Assign(_names(targets), tuple(map(read, values)), span)
+        case Tree("definition", [Token() as name, Tree("parameters", parameters), body]):
+            read_parameters = _parameters(parameters, source, depth + 1)
+            return syntax.Definition(str(name), read_parameters, _body(body, source, depth), span)
+        case Tree("for_loop", [targets, Token(), iterable, body]):
+            return syntax.For(_names(targets), read(iterable), _body(body, source, depth), span)
+        case Tree("return_values", values):
+            return syntax.Return(tuple(map(read, values)), span)
+        case Tree("bare", [value]):
+            return syntax.Bare(read(value), span)
+        case Tree("allow", [token, *condition]):
+            return syntax.Allow(read(token), read(condition[0]) if condition else None, span)
+        case Tree("source_sequence", [tokens, *context]):
+            size = read(context[0]) if context else None
+            return syntax.SourceSequence(read(tokens), size, span)
+        case Tree("vocab", [tokens]):
+            return syntax.Vocab(read(tokens), span)
+        case Tree("load", [Token() as path]):
+            return syntax.Load(_text(path, source), span)
+        case Tree("attention", [Token() as mode]):
+            return syntax.Attention(str(mode), span)
+        case Tree("example", [given, expected]):
+            return syntax.Example(read(given), read(expected), span)
+        case Tree("word_statement", [Token() as word, value]):
+            return _word_statement(str(word), read(value), span)
+        case Token("REPL", text):
+            return syntax.Repl(text.removesuffix(";").rstrip(), span)
+        case _:
+            raise AssertionError(f"no statement: {node}")
+
+
+def _word_statement(word: str, value: syntax.Expression, span: Span) -> syntax.Statement:
+    match word:
+        case "context":
+            return syntax.Context(value, span)
+        case "bos" | "eos":
+            return syntax.Marker(word, value, span)
+        case "predict":
+            return syntax.Predict(value, span)
+        case "logits":
+            return syntax.Logits(value, span)
+        case "output":
+            return syntax.Output(value, span)
+        case "assume":
+            return syntax.Assume(value, span)
+        case _:
+            raise AssertionError(f"no statement: {word}")
+
+
+def _body(node: Node, source: Source, depth: int) -> tuple[syntax.Statement, ...]:
+    return tuple(_statement(child, source, depth + 1) for child in _children(node))
+
+
+def _parameters(nodes: Sequence[Node], source: Source, depth: int) -> tuple[syntax.Parameter, ...]:
+    parameters: list[syntax.Parameter] = []
+    for node in nodes:
+        name, *rest = _children(node)
+        default = _expression(rest[0], source, depth) if rest else None
+        parameter = syntax.Parameter(str(name), default, _span(node, source))
+        if default is None and parameters and parameters[-1].default is not None:
+            raise ProgramError(
+                "syntax",
+                f"`{name}` has no default, but the parameter before it has one",
+                parameter.span,
+                help="put the parameters with defaults last",
+            )
+        parameters.append(parameter)
+    return tuple(parameters)
+
+
+def _names(node: Node) -> tuple[str, ...]:
+    return tuple(str(name) for name in _children(node))
+
+
+def _children(node: Node) -> Sequence[Node]:
+    assert isinstance(node, Tree)
+    return node.children
+
+
+# Expressions ---------------------------------------------------------------------------------
+
+
+def _expression(node: Node, source: Source, depth: int) -> syntax.Expression:
+    while isinstance(node, Tree) and node.data == "group":
+        node = node.children[0]
+    if isinstance(node, Token):
+        return _atom(node, source)
+    span = _checked_span(node, source, depth)
+
+    def read(child: Node) -> syntax.Expression:
+        return _expression(child, source, depth + 1)
+
+    match node:
+        case Tree("binary", [left, Token() as op, right]):
+            sign = "^" if op == "**" else str(op)
+            return syntax.Binary(sign, read(left), read(right), span)
+        case Tree("unary", [Token() as op, operand]):
+            return syntax.Unary(str(op), read(operand), span)
+        case Tree("chain", [first, *rest]):
+            operators = (" ".join(map(str, _children(op))) for op in rest[::2])
+            return syntax.Comparison(
+                read(first), tuple(zip(operators, map(read, rest[1::2]), strict=True)), span
+            )
+        case Tree("conditional", [then, condition, otherwise]):
+            return syntax.Conditional(read(then), read(condition), read(otherwise), span)
+        case Tree("call", [function, arguments]):
+            return _call(read(function), _children(arguments), source, depth + 1, span)
+        case Tree("operator", [Token() as op]):
+            return syntax.Operator(str(op), span)
+        case Tree("index", [base, index]):
+            return syntax.Index(read(base), read(index), span)
+        case Tree("attribute", [base, Token() as name]):
+            return syntax.Attribute(read(base), str(name), span)
+        case Tree("integer_range", [low, high]):
+            return syntax.IntegerRange(read(low), read(high), span)
+        case Tree("list_display", items):
+            return syntax.ListDisplay(tuple(map(read, items)), span)
+        case Tree("dict_display", entries):
+            pairs = ((read(key), read(value)) for key, value in map(_children, entries))
+            return syntax.DictDisplay(tuple(pairs), span)
+        case Tree("list_comprehension", [element, loop]):
+            names, iterable, only = _comprehension(loop, source, depth + 1)
+            return syntax.ListComprehension(read(element), names, iterable, only, span)
+        case Tree("dict_comprehension", [Tree("entry", [key, value]), loop]):
+            names, iterable, only = _comprehension(loop, source, depth + 1)
+            return syntax.DictComprehension(read(key), read(value), names, iterable, only, span)
+        case _:
+            raise AssertionError(f"no expression: {node.data}")
+
+
+def _atom(token: Token, source: Source) -> syntax.Expression:
+    span = _span(token, source)
+    match token.type:
+        case "NAME":
+            return syntax.Name(str(token), span)
+        case "NUMBER":
+            try:
+                return syntax.Number(read_number(token), span)
+            except LiteralError as error:
+                raise _located(error, span) from None
+        case "STRING":
+            return syntax.Text(_text(token, source), span)
+        case "TRUTH":
+            return syntax.Truth(token == "True", span)
+        case _:
+            raise AssertionError(f"no expression: {token.type}")
+
+
+def _text(token: Token, source: Source) -> str:
+    try:
+        return read_text(str(token))
+    except LiteralError as error:
+        raise _located(error, _span(token, source)) from None
+
+
+def _located(error: LiteralError, literal: Span) -> ProgramError:
+    span = Span(literal.source, literal.start + error.start, literal.start + error.end)
+    return ProgramError("syntax", error.message, span, help=error.help)
+
+
+def _call(
+    function: syntax.Expression, nodes: Sequence[Node], source: Source, depth: int, span: Span
+) -> syntax.Call:
+    arguments: list[syntax.Expression] = []
+    keywords: dict[str, syntax.Expression] = {}
+    for node in nodes:
+        match node:
+            case Tree("keyword", [Token() as name, value]):
+                if name in keywords:
+                    message = f"`{name}` is given twice"
+                    help_ = "remove one of the two"
+                    raise ProgramError("syntax", message, _span(node, source), help=help_)
+                keywords[str(name)] = _expression(value, source, depth)
+            case _ if keywords:
+                message = "an argument without a name follows one with a name"
+                help_ = "put the arguments with names last"
+                raise ProgramError("syntax", message, _span(node, source), help=help_)
+            case _:
+                arguments.append(_expression(node, source, depth))
+    return syntax.Call(function, tuple(arguments), tuple(keywords.items()), span)
+
+
+def _comprehension(
+    node: Node, source: Source, depth: int
+) -> tuple[tuple[str, ...], syntax.Expression, syntax.Expression | None]:
+    targets, _, iterable, *conditions = _children(node)
+    condition = _expression(conditions[0], source, depth) if conditions else None
+    return _names(targets), _expression(iterable, source, depth), condition
