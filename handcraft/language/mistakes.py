@@ -46,6 +46,7 @@ _STATEMENT_WORDS = frozenset(
         "_CONTEXT",
     }
 )
+_CLOSERS = frozenset({"RPAR", "RSQB", "COLON", "SEMICOLON"})
 _BEGINNINGS = frozenset({"NAME", "NUMBER", "STRING", "TRUTH", "NOT", "LBRACE", *_STATEMENT_WORDS})
 
 
@@ -217,7 +218,7 @@ def _out_of_place(stumble: Stumble) -> ProgramError | None:
             help_ = "the list from 0 to 9 is `range(0, 10)`"
         case "else":
             message, help_ = "`else` stands here without its `if`", "write `a if c else b`"
-        case "," if stumble.possible & {"RPAR", "RSQB", "COLON", "SEMICOLON"}:
+        case "," if not stumble.wants_expression and _CLOSERS & stumble.possible:
             message, help_ = "`,` stands where one value is meant", "a list is written `[a, b]`"
         case "{" if "SEMICOLON" in stumble.possible:
             message, help_ = "a body follows only `def` and `for`", FORMS["def"]
@@ -239,15 +240,16 @@ def _missing_semicolon(stumble: Stumble) -> ProgramError | None:
 
 
 def _missing_comma(stumble: Stumble) -> ProgramError | None:
-    begins = stumble.found.type in _BEGINNINGS | {"LSQB", "LPAR"}
-    if not begins or not stumble.after_expression:
+    if stumble.found.type not in _BEGINNINGS | {"LSQB", "LPAR"} or stumble.wants_expression:
         return None
     if "COLON" in stumble.possible:
         help_ = "a dict is written `{key: value}`"
         return ProgramError("syntax", "`:` is missing", stumble.gap, help=help_)
-    if "COMMA" in stumble.possible and stumble.opened is not None:
+    if "COMMA" in stumble.possible and stumble.possible & {"RPAR", "RSQB", "RBRACE"}:
         help_ = "write `,` between two values"
         return ProgramError("syntax", "`,` is missing", stumble.gap, help=help_)
+    if not stumble.after_expression:
+        return None
     message = f"no operator joins {_shown(stumble.found)} to what stands before it"
     help_ = "write an operator between the two, or `;` where the statement ends"
     return ProgramError("syntax", message, stumble.found_at, help=help_)

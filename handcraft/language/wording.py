@@ -53,7 +53,6 @@ FOREIGN_CHARACTERS: Mapping[str, str] = {
     "\u00d7": "write `*`",
     "\u00f7": "write `/`",
     "\u2192": "write `->`",
-    "\u00a0": "this is a space that does not break: write a plain one",
 }
 """Characters that other languages or word processors use, and what to write instead."""
 
