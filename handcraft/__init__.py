@@ -1,0 +1,1 @@
+"""handcraft: programs in a small RASP-like language become exact transformer weights."""

@@ -1,0 +1,319 @@
+"""Makes the nodes of a typed program: one node for equal operations, with its domain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import assert_never
+
+from handcraft.errors import HandcraftError, ProgramError, Span
+from handcraft.language.domain_rules import (
+    function_domain,
+    listed,
+    mean_domain,
+    sum_domain,
+    type_mistake,
+)
+from handcraft.language.domains import (
+    Domain,
+    Finite,
+    as_lattice,
+    finite,
+    is_numeric,
+    kinds,
+    union,
+)
+from handcraft.language.reach import Reach, counts, reach
+from handcraft.language.typed import (
+    SELECTORS,
+    Aggregate,
+    AllOf,
+    AnyOf,
+    Apply,
+    Best,
+    Choose,
+    Compare,
+    Constant,
+    Counts,
+    First,
+    Full,
+    Header,
+    Indices,
+    Latest,
+    Node,
+    NoneOf,
+    Op,
+    Pick,
+    Table,
+    Tokens,
+    Total,
+    Width,
+    operands,
+)
+from handcraft.language.values import COMPARISONS, Outcome, Undefined, Value, apply, kind, truth
+
+LARGEST_JOINT_TABLE = 4096
+"""An element-wise s-op is kept as a function of its leaves up to this many cells."""
+
+MOST_NODES = 100_000
+
+
+class Builder:
+    """Collects nodes; `add` returns the number of the node that does an operation."""
+
+    def __init__(self, header: Header) -> None:
+        self.header = header
+        self.nodes: list[Node] = []
+        self._numbers: dict[Op, int] = {}
+        self._reaches: dict[int, Reach] = {}
+
+    def constant(self, value: Value, span: Span) -> int:
+        """Return the node of a constant."""
+        return self.add(Constant(value, kind(value)), span)
+
+    def add(self, op: Op, span: Span) -> int:
+        """Return the node of an operation, made now unless an equal one exists.
+
+        Raises:
+            ProgramError: if the kinds of its operands do not fit, or its domain is too large.
+        """
+        op = self._merged(op, span)
+        known = self._numbers.get(op)
+        if known is not None:
+            return known
+        if len(self.nodes) >= MOST_NODES:
+            message = f"the program makes more than {MOST_NODES} operations"
+            raise ProgramError("too-large", message, span, help="use fewer or shorter loops")
+        self._numbers[op] = len(self.nodes)
+        try:
+            self.nodes.append(self._node(op, span))
+        except HandcraftError:
+            del self._numbers[op]
+            raise
+        return self._numbers[op]
+
+    def name(self, number: int, name: str) -> None:
+        """Give a node its name, unless it has one."""
+        if self.nodes[number].name is None:
+            self.nodes[number] = replace(self.nodes[number], name=name)
+
+    def domain(self, number: int) -> Domain:
+        """Return the domain of an s-op."""
+        domain = self.nodes[number].domain
+        assert domain is not None
+        return domain
+
+    def counts(self, number: int) -> Counts:
+        """Return how many keys a selector takes."""
+        counts_ = self.nodes[number].counts
+        assert counts_ is not None
+        return counts_
+
+    def value(self, number: int) -> Value | None:
+        """Return the value of a constant node, None for others."""
+        op = self.nodes[number].op
+        return op.value if isinstance(op, Constant) else None
+
+    def unmasked_reach(self, number: int) -> Reach:
+        """Return which keys a selector names, the causal mask not counted."""
+        return self._reaches[number]
+
+    def is_selector(self, number: int) -> bool:
+        """Return whether a node is a selector."""
+        return isinstance(self.nodes[number].op, SELECTORS)
+
+    def _merged(self, op: Op, span: Span) -> Op:
+        """Return sums and differences of aggregates over one selector as one aggregate."""
+        if not (isinstance(op, Apply) and op.function in ("+", "-")):
+            return op
+        left, right = (self.nodes[a].op for a in op.arguments)
+        match left, right:
+            case Total(one, a), Total(other, b) if one == other:
+                return Total(one, self.add(Apply(op.function, (a, b)), span))
+            case Aggregate(one, a, c), Aggregate(other, b, d) if (
+                one == other
+                and c is not None
+                and d is not None
+                and all(is_numeric(self.domain(x)) for x in (a, b, c, d))
+            ):
+                value = self.add(Apply(op.function, (a, b)), span)
+                return Aggregate(one, value, self.add(Apply(op.function, (c, d)), span))
+        return op
+
+    def _node(self, op: Op, span: Span) -> Node:
+        if isinstance(op, SELECTORS):
+            return self._selector(op, span)
+        self._check_kinds(op, span)
+        table = self._table(op)
+        domain = listed(_defined(table)) if table is not None else self._domain(op, span)
+        if table is None and isinstance(domain, Finite):
+            table = Table((len(self.nodes),), domain.values)
+        return Node(op, domain, None, table, None, span)
+
+    def _selector(self, op: Op, span: Span) -> Node:
+        assert isinstance(op, SELECTORS)
+        self._check_kinds(op, span)
+        context = self.header.context
+        reach_ = reach(op, self.nodes, self._reaches, context)
+        inner = self.nodes[op.selector].counts if isinstance(op, Best | First | Latest) else None
+        causal = self.header.attention == "causal"
+        counts_ = counts(reach_, op, inner, causal=causal)
+        self._reaches[len(self.nodes)] = reach_
+        return Node(op, None, counts_, None, None, span)
+
+    def _check_kinds(self, op: Op, span: Span) -> None:
+        match op:
+            case Apply(function, arguments):
+                mistake = type_mistake(function, [self.domain(a) for a in arguments])
+                if mistake is not None:
+                    raise ProgramError("type", mistake, span, help=_kind_help(function))
+            case Compare(op_, key, query) if op_ not in ("==", "!="):
+                mistake = type_mistake(op_, [self.domain(key), self.domain(query)])
+                if mistake is not None:
+                    raise ProgramError("type", mistake, span)
+            case Choose(condition):
+                if "string" in kinds(self.domain(condition)):
+                    message = "a condition needs a boolean or a number, and this can be a string"
+                    raise ProgramError("type", message, self.nodes[condition].span)
+            case Total(_, value):
+                if "string" in kinds(self.domain(value)):
+                    message = "`sum` needs numbers, and this can be a string"
+                    raise ProgramError("type", message, span)
+            case Best(_, score):
+                if "string" in kinds(self.domain(score)):
+                    message = "the score of `best` needs numbers, and this can be a string"
+                    raise ProgramError("type", message, span)
+            case _:
+                pass
+
+    def _table(self, op: Op) -> Table | None:
+        """Return an element-wise operation as a function of its leaves, where that is small."""
+        if isinstance(op, Constant):
+            return Table((), (op.value,))
+        if not isinstance(op, Apply | Choose | Pick):
+            return None
+        tables = [self.nodes[a].table for a in operands(op)]
+        known = [t for t in tables if t is not None]
+        if len(known) < len(tables):
+            return None
+        leaves = tuple(sorted({leaf for t in known for leaf in t.leaves}))
+        sizes = [self._leaf_size(leaf) for leaf in leaves]
+        if prod(sizes) > LARGEST_JOINT_TABLE:
+            return None
+        columns = [broadcast(t, leaves, sizes) for t in known]
+        return Table(leaves, tuple(evaluate(op, row) for row in zip(*columns, strict=True)))
+
+    def _leaf_size(self, leaf: int) -> int:
+        domain = self.domain(leaf)
+        assert isinstance(domain, Finite)
+        return len(domain.values)
+
+    def _domain(self, op: Op, span: Span) -> Domain:
+        context = self.header.context
+        match op:
+            case Tokens():
+                return finite(self.header.vocabulary.tokens)
+            case Indices():
+                return Finite(tuple(range(context)))
+            case Apply(function, arguments):
+                return self._function_domain(function, arguments, span)
+            case Choose(_, then, otherwise):
+                return union(self.domain(then), self.domain(otherwise))
+            case Pick(_, _, options):
+                return union(*(self.domain(option) for option in options))
+            case Aggregate(selector, value, default):
+                return self._aggregate_domain(selector, value, default)
+            case Total(selector, value):
+                count = self.counts(selector)
+                return sum_domain(_as_numbers(self.domain(value)), count.fewest, count.most)
+            case Width(selector):
+                count = self.counts(selector)
+                return Finite(tuple(range(count.fewest, count.most + 1)))
+            case Constant(value):
+                return Finite((value,))
+            case Full() | Compare() | AllOf() | AnyOf() | NoneOf() | Best() | First() | Latest():
+                raise AssertionError("a selector has no domain")
+            case _:
+                assert_never(op)
+
+    def _aggregate_domain(self, selector: int, value: int, default: int | None) -> Domain:
+        count = self.counts(selector)
+        values = self.domain(value)
+        parts: list[Domain] = []
+        if count.most > 0:
+            mean = is_numeric(values)
+            parts.append(mean_domain(values, max(1, count.fewest), count.most) if mean else values)
+        if count.fewest == 0 and default is not None:
+            parts.append(self.domain(default))
+        return union(*parts) if parts else Finite(())
+
+    def _function_domain(self, function: str, arguments: tuple[int, ...], span: Span) -> Domain:
+        domains = [self.domain(a) for a in arguments]
+        domain = function_domain(function, domains)
+        if domain is None:
+            message = f"`{function}` would need a table over too many values"
+            shown = " and ".join(str(d) for d in domains)
+            help_ = f"its operands are {shown}: use a smaller context, or `latest(...)` before it"
+            raise ProgramError("domain-too-large", message, span, help=help_)
+        return domain
+
+
+def broadcast(table: Table, leaves: tuple[int, ...], sizes: list[int]) -> list[Outcome]:
+    """Return a table's outcomes for every tuple of the values of more leaves."""
+    if table.leaves == leaves:
+        return list(table.outcomes)
+    index = [0]
+    stride = {}
+    step = 1
+    by_leaf = dict(zip(leaves, sizes, strict=True))
+    for leaf in reversed(table.leaves):
+        stride[leaf] = step
+        step *= by_leaf[leaf]
+    for leaf, size in zip(leaves, sizes, strict=True):
+        weight = stride.get(leaf, 0)
+        index = [base + weight * v for base in index for v in range(size)]
+    return [table.outcomes[i] for i in index]
+
+
+def evaluate(op: Apply | Choose | Pick, row: tuple[Outcome, ...]) -> Outcome:
+    """Return the value of an element-wise operation whose operands have these values.
+
+    The operands stand in the order of `typed.operands`.
+    """
+    match op:
+        case Apply(function):
+            return apply(function, row)
+        case Choose():
+            condition, then, otherwise = row
+            if isinstance(condition, Undefined):
+                return condition
+            return then if truth(condition) else otherwise
+        case Pick(_, values):
+            key = row[0]
+            if isinstance(key, Undefined):
+                return key
+            for value, option in zip(values, row[1:], strict=True):
+                if value == key:
+                    return option
+            return Undefined("missing-key", f"no entry for {key!r}")
+        case _:
+            assert_never(op)
+
+
+def _defined(table: Table) -> list[Value]:
+    return [o for o in table.outcomes if not isinstance(o, Undefined)]
+
+
+def _as_numbers(domain: Domain) -> Domain:
+    """Return a domain with booleans as 0 and 1."""
+    if "boolean" not in kinds(domain):
+        return domain
+    if isinstance(domain, Finite):
+        return finite(int(v) if isinstance(v, bool) else v for v in domain.values)
+    return as_lattice(union(as_lattice(domain), Finite((0, 1))))
+
+
+def _kind_help(function: str) -> str | None:
+    if function in COMPARISONS:
+        return "compare with a string, or convert with `str(...)` or `int(...)`"
+    return "convert with `int(...)`, or count with `indicator(...)`"

@@ -1,0 +1,158 @@
+"""Which keys a selector can and must take, by position: bounds on how many it selects.
+
+A row of bits for each query position: bit j of `may[i]` says that query i can select key j, bit
+j of `must[i]` that it always does. Comparisons of positions are known exactly; of anything else
+it is known that a value equals itself. Rows are taken before the causal mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from handcraft.language.domains import Finite
+from handcraft.language.typed import (
+    AllOf,
+    AnyOf,
+    Best,
+    Compare,
+    Counts,
+    First,
+    Full,
+    Indices,
+    Latest,
+    Node,
+    NoneOf,
+    SelectorOp,
+)
+from handcraft.language.values import Outcome, Undefined, compare, order
+
+LARGEST_COMPARISON = 65_536
+"""Pairs of values that are tried to find out that a comparison is always or never true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Rows of possible and certain keys, and a bound on keys at once that rows do not show."""
+
+    may: tuple[int, ...]
+    must: tuple[int, ...]
+    at_most: int
+
+
+def counts(reach: Reach, op: SelectorOp, operand: Counts | None, *, causal: bool) -> Counts:
+    """Return how many keys a query selects, at any position and input length."""
+    visible = [(1 << (i + 1)) - 1 for i in range(len(reach.may))]
+    seen = visible if causal else [-1] * len(visible)
+    most = max((m & v).bit_count() for m, v in zip(reach.may, seen, strict=True))
+    fewest = min((m & v).bit_count() for m, v in zip(reach.must, visible, strict=True))
+    if isinstance(op, Best | First | Latest):
+        assert operand is not None
+        return Counts(min(1, operand.fewest), min(1, operand.most))
+    most = min(most, reach.at_most)
+    return Counts(min(fewest, most), most)
+
+
+def reach(
+    op: SelectorOp, nodes: Sequence[Node], reaches: dict[int, Reach], context: int
+) -> Reach:
+    """Return the reach of a selector over nodes whose reach is known."""
+    everything = (1 << context) - 1
+    match op:
+        case Full():
+            return Reach((everything,) * context, (everything,) * context, context)
+        case Compare():
+            return _compare(op, nodes, context)
+        case AllOf(left, right):
+            a, b = reaches[left], reaches[right]
+            may = tuple(x & y for x, y in zip(a.may, b.may, strict=True))
+            must = tuple(x & y for x, y in zip(a.must, b.must, strict=True))
+            return Reach(may, must, min(a.at_most, b.at_most))
+        case AnyOf(left, right):
+            a, b = reaches[left], reaches[right]
+            may = tuple(x | y for x, y in zip(a.may, b.may, strict=True))
+            must = tuple(x | y for x, y in zip(a.must, b.must, strict=True))
+            return Reach(may, must, min(a.at_most + b.at_most, context))
+        case NoneOf(operand):
+            a = reaches[operand]
+            may = tuple(everything & ~x for x in a.must)
+            must = tuple(everything & ~x for x in a.may)
+            return Reach(may, must, context)
+        case Best(selector) | First(selector) | Latest(selector):
+            return Reach(reaches[selector].may, (0,) * context, 1)
+        case _:
+            assert_never(op)
+
+
+def by_position(node: Node, nodes: Sequence[Node], context: int) -> tuple[Outcome, ...] | None:
+    """Return a node's value at each position, if it depends on nothing else."""
+    table = node.table
+    if isinstance(node.op, Indices):
+        return tuple(range(context))
+    if table is None or not all(isinstance(nodes[leaf].op, Indices) for leaf in table.leaves):
+        return None
+    return table.outcomes if table.leaves else table.outcomes * context
+
+
+def _compare(op: Compare, nodes: Sequence[Node], context: int) -> Reach:
+    everything = (1 << context) - 1
+    keys = by_position(nodes[op.key], nodes, context)
+    queries = by_position(nodes[op.query], nodes, context)
+    distinct = (
+        op.op == "=="
+        and keys is not None
+        and len({order(k) for k in keys if not isinstance(k, Undefined)}) == context
+    )
+    at_most = 1 if distinct else context
+    if keys is not None and queries is not None:
+        return _positional(op.op, keys, queries, at_most)
+    can, cannot = _possible(op, nodes)
+    may = everything if can else 0
+    must = 0 if cannot else everything
+    if op.key != op.query:
+        return Reach((may,) * context, (must,) * context, at_most)
+    own = [1 << i for i in range(context)]
+    if op.op in ("==", "<=", ">="):
+        return Reach((may,) * context, tuple(must | bit for bit in own), at_most)
+    return Reach(tuple(may & ~bit for bit in own), (must,) * context, at_most)
+
+
+def _positional(
+    op: str, keys: Sequence[Outcome], queries: Sequence[Outcome], at_most: int
+) -> Reach:
+    rows: dict[tuple[int, object], tuple[int, int]] = {}
+    may, must = [], []
+    for query in queries:
+        if isinstance(query, Undefined):
+            may.append((1 << len(keys)) - 1)
+            must.append(0)
+            continue
+        row = rows.get(order(query))
+        if row is None:
+            row = rows[order(query)] = _row(op, keys, query)
+        may.append(row[0])
+        must.append(row[1])
+    return Reach(tuple(may), tuple(must), at_most)
+
+
+def _row(op: str, keys: Sequence[Outcome], query: Outcome) -> tuple[int, int]:
+    may = must = 0
+    for j, key in enumerate(keys):
+        if isinstance(key, Undefined) or isinstance(query, Undefined):
+            may |= 1 << j
+        elif compare(op, key, query):
+            may |= 1 << j
+            must |= 1 << j
+    return may, must
+
+
+def _possible(op: Compare, nodes: Sequence[Node]) -> tuple[bool, bool]:
+    """Return whether the comparison can be true, and whether it can be false."""
+    keys, queries = nodes[op.key].domain, nodes[op.query].domain
+    if not isinstance(keys, Finite) or not isinstance(queries, Finite):
+        return True, True
+    if len(keys.values) * len(queries.values) > LARGEST_COMPARISON:
+        return True, True
+    verdicts = {compare(op.op, k, q) for k in keys.values for q in queries.values}
+    return True in verdicts, False in verdicts
