@@ -53,6 +53,7 @@ class Evaluator:
     Attributes:
         builder: where s-ops and selectors are made.
         notices: warnings found on the way.
+        assumed: whether the program has an `assume`, so that some inputs are out of scope.
         call_body: runs the body of a function in a scope and returns what it returns.
         original: what a name of the language or its library stands for, or None.
     """
@@ -65,6 +66,7 @@ class Evaluator:
     ) -> None:
         self.builder = builder
         self.notices: list[Notice] = []
+        self.assumed = False
         self.call_body = call_body
         self._original = original
         self._steps = 0

@@ -223,8 +223,9 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Logits:
-    """A numeric s-op for each token, in the order of the vocabulary."""
+    """A numeric s-op for each token; only `bos` may be left out."""
 
+    tokens: tuple[Token, ...]
     values: tuple[int, ...]
     span: Span = field(compare=False, repr=False)
 

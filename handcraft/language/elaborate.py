@@ -1,0 +1,290 @@
+"""Syntax tree -> typed program: names bound, functions unrolled, a domain for every s-op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from handcraft.errors import HandcraftError, ProgramError, Source, Span, raise_all
+from handcraft.language import builtins, library, results, syntax
+from handcraft.language.builder import Builder
+from handcraft.language.compile_time import (
+    Closure,
+    Poison,
+    Scope,
+    Selector,
+    Several,
+    Sop,
+    Thing,
+)
+from handcraft.language.expressions import Evaluator, PoisonedError
+from handcraft.language.header import HEADERS, Given, read_header
+from handcraft.language.parse import parse
+from handcraft.language.typed import Header, TypedProgram, operands, renumbered
+from handcraft.runtime.vocabulary import Vocabulary
+
+RESULTS = (syntax.Predict, syntax.Allow, syntax.Logits, syntax.Output)
+
+Reader = Callable[[str, Source, Span], Source]
+"""Reads the file that a `load` names: its path, the text that says so, and where."""
+
+
+def elaborate(
+    module: syntax.Module, *, given: Given = Given(), output: Source | None = None, reader: Reader
+) -> TypedProgram:
+    """Check a syntax tree and return the program it means.
+
+    Args:
+        module: the program.
+        given: header statements from outside, which win.
+        output: an expression that replaces the program's results.
+        reader: reads the files that `load` names.
+
+    Raises:
+        ProgramError: with every mistake found.
+    """
+    try:
+        return _elaborate(module, given, output, reader)
+    except RecursionError:
+        message = "the program is nested too deeply"
+        raise ProgramError("too-deep", message, Span(module.span.source, 0, 0)) from None
+
+
+def _elaborate(
+    module: syntax.Module, given: Given, output: Source | None, reader: Reader
+) -> TypedProgram:
+    header = read_header(module, given, partial(_constant, reader))
+    checker = _Checker(header, module.span, reader)
+    checker.run(module)
+    if output is not None:
+        wanted = syntax.Output(parse(Source(output.text + ";", output.name)).body[0].value, module.span)  # type: ignore[union-attr]
+        kept = [s for s in module.body if not isinstance(s, RESULTS)]
+        module = replace(module, body=(*kept, wanted))
+    checker.finish(module)
+    raise_all(checker.errors)
+    assert checker.result is not None
+    program = TypedProgram(
+        module.span.source,
+        header,
+        tuple(checker.evaluator.builder.nodes),
+        checker.result,
+        tuple(checker.assumptions),
+        tuple(checker.examples),
+        tuple(checker.evaluator.notices),
+    )
+    return _pruned(program)
+
+
+def _constant(reader: Reader, expression: syntax.Expression) -> Thing:
+    """Evaluate an expression of the header, where there are no s-ops yet."""
+    placeholder = Header(Vocabulary("characters", ("?",)), 1, "causal")
+    checker = _Checker(placeholder, expression.span, reader)
+    thing = checker.evaluator.evaluate(expression, checker.globals)
+    if isinstance(thing, Sop | Selector):
+        raise ProgramError("type", "a header statement needs a constant", expression.span)
+    return thing
+
+
+class _Checker:
+    """Runs the statements of one program, collecting mistakes."""
+
+    def __init__(self, header: Header, span: Span, reader: Reader) -> None:
+        builder = Builder(header)
+        here = Span(span.source, 0, 0)
+        self.evaluator = Evaluator(builder, self._body, self._original)
+        self.names = builtins.constants(builder, here) | builtins.functions()
+        self.library = Scope(Scope(None, self.names))
+        self.globals = Scope(Scope(None, self.names))
+        self.reader = reader
+        self.loading: list[str] = []
+        self.errors: list[HandcraftError] = []
+        self.result: results.Result | None = None
+        self.assumptions: list[int] = []
+        self.examples: list[results.Example] = []
+
+    def run(self, module: syntax.Module) -> None:
+        """Run the statements that define names."""
+        for statement in module.body:
+            self._collect(statement, lambda s: self._statement(s, self.globals))
+
+    def finish(self, module: syntax.Module) -> None:
+        """Read results, assumptions and examples, which see every name of the program."""
+        found = [s for s in module.body if isinstance(s, RESULTS)]
+        self.evaluator.assumed = any(isinstance(s, syntax.Assume) for s in module.body)
+        try:
+            self.result = results.read_result(found, self.evaluator, self.globals, module.span)
+        except PoisonedError:
+            pass
+        except HandcraftError as error:
+            self.errors.append(error)
+        for statement in module.body:
+            if isinstance(statement, syntax.Assume):
+                self._collect(statement, self._assume)
+            elif isinstance(statement, syntax.Example) and self.result is not None:
+                self._collect(statement, self._example)
+
+    def _assume(self, statement: syntax.Statement) -> None:
+        assert isinstance(statement, syntax.Assume)
+        self.assumptions.append(results.read_condition(statement.condition, self.evaluator, self.globals))
+
+    def _example(self, statement: syntax.Statement) -> None:
+        assert isinstance(statement, syntax.Example)
+        assert self.result is not None
+        self.examples.append(
+            results.read_example(statement, self.result, self.evaluator, self.globals)
+        )
+
+    def _collect(
+        self, statement: syntax.Statement, run: Callable[[syntax.Statement], None]
+    ) -> None:
+        """Run a statement; where it fails, poison the names it would have defined."""
+        try:
+            run(statement)
+            return
+        except PoisonedError:
+            pass
+        except HandcraftError as error:
+            if str(error) not in map(str, self.errors):
+                self.errors.append(error)
+        for name in _defined(statement):
+            self.globals.names[name] = Poison()
+
+    def _statement(self, statement: syntax.Statement, scope: Scope) -> None:
+        match statement:
+            case syntax.Assign(targets, values, span):
+                self._assign(targets, values, span, scope)
+            case syntax.Definition(name, _, _, span):
+                self._warn_if_replaced(name, scope, span)
+                scope.names[name] = Closure(statement, scope)
+            case syntax.For(targets, iterable, body, span):
+                items = self.evaluator.items(
+                    self.evaluator.evaluate(iterable, scope), iterable.span, "`for`"
+                )
+                for item in items:
+                    self.evaluator.charge(1, span)
+                    self.evaluator.unpack(targets, item, scope, span)
+                    for inner in body:
+                        self._statement(inner, scope)
+            case syntax.Bare(value):
+                self.evaluator.evaluate(value, scope)
+            case syntax.Load(path, span):
+                self._load(path, span)
+            case syntax.Return(_, span):
+                raise ProgramError("misplaced", "`return` stands outside a function", span)
+            case syntax.Repl():
+                pass
+            case _:
+                if scope is not self.globals:
+                    word = type(statement).__name__.lower()
+                    message = f"`{word}` stands only at the top of a program"
+                    raise ProgramError("misplaced", message, statement.span)
+
+    def _assign(
+        self,
+        targets: tuple[str, ...],
+        values: tuple[syntax.Expression, ...],
+        span: Span,
+        scope: Scope,
+    ) -> None:
+        things = tuple(self.evaluator.evaluate(value, scope) for value in values)
+        thing: Thing = things[0] if len(things) == 1 else Several(things)
+        if isinstance(thing, Several) and len(targets) == 1:
+            message = f"one name cannot take {len(thing.values)} values"
+            help_ = f"write {len(thing.values)} names before `=`"
+            raise ProgramError("arity", message, span, help=help_)
+        for target in targets:
+            self._warn_if_replaced(target, scope, span)
+        self.evaluator.unpack(targets, thing, scope, span)
+        for target in targets:
+            bound = scope.names[target]
+            if isinstance(bound, Sop | Selector):
+                self.evaluator.builder.name(bound.node, target)
+
+    def _warn_if_replaced(self, name: str, scope: Scope, span: Span) -> None:
+        if scope is not self.globals or name in scope.names:
+            return
+        if name in self.names or name in library.names():
+            message = f"`{name}` replaces a name of the library"
+            self.evaluator.warn("replaces-library", message, span)
+
+    def _body(self, body: tuple[syntax.Statement, ...], scope: Scope, span: Span) -> Thing:
+        """Run a function's body and return what it returns."""
+        returned = self._run_until_return(body, scope)
+        if returned is None:
+            raise ProgramError("no-return", "the function ends without `return`", span)
+        return returned
+
+    def _run_until_return(self, body: Sequence[syntax.Statement], scope: Scope) -> Thing | None:
+        for statement in body:
+            if isinstance(statement, syntax.Return):
+                things = tuple(self.evaluator.evaluate(v, scope) for v in statement.values)
+                return things[0] if len(things) == 1 else Several(things)
+            self._statement(statement, scope)
+        return None
+
+    def _load(self, path: str, span: Span) -> None:
+        """Run the definitions of another file, relative to the file that names it."""
+        source = self.reader(path, span.source, span)
+        if source.name in [*self.loading, span.source.name]:
+            raise ProgramError("load-cycle", f"`{path}` loads itself", span)
+        if len(self.loading) > 30:
+            raise ProgramError("too-deep", "files load each other more than 30 deep", span)
+        self.loading.append(source.name)
+        try:
+            for statement in parse(source).body:
+                if isinstance(statement, (*HEADERS, *RESULTS, syntax.Example, syntax.Assume)):
+                    message = "a loaded file may only define names"
+                    raise ProgramError("misplaced", message, statement.span)
+                self._statement(statement, self.globals)
+        finally:
+            self.loading.pop()
+
+    def _original(self, name: str, span: Span) -> Thing | None:
+        """Return what a name means in the language: built in, derived, or of the library."""
+        if name in self.names:
+            return self.names[name]
+        thing = builtins.derived(name, self.evaluator, span)
+        if thing is not None or name not in library.names():
+            return thing
+        if name not in self.library.names:
+            self._statement(library.definitions()[name], self.library)
+        return self.library.names[name]
+
+
+def _defined(statement: syntax.Statement) -> tuple[str, ...]:
+    match statement:
+        case syntax.Assign(targets):
+            return targets
+        case syntax.Definition(name):
+            return (name,)
+        case syntax.For(targets, _, body):
+            return (*targets, *(name for inner in body for name in _defined(inner)))
+        case _:
+            return ()
+
+
+def _pruned(program: TypedProgram) -> TypedProgram:
+    """Return the program without the nodes that no result or assumption needs."""
+    needed = {*results.roots(program.result), *program.assumptions}
+    for number in range(len(program.nodes) - 1, -1, -1):
+        if number in needed:
+            node = program.nodes[number]
+            needed.update(operands(node.op))
+            needed.update(node.table.leaves if node.table is not None else ())
+    order = sorted(needed)
+    numbers = {old: new for new, old in enumerate(order)}
+    nodes = []
+    for old in order:
+        node = program.nodes[old]
+        table = node.table
+        if table is not None:
+            table = replace(table, leaves=tuple(numbers[leaf] for leaf in table.leaves))
+        nodes.append(replace(node, op=renumbered(node.op, numbers.__getitem__), table=table))
+    return replace(
+        program,
+        nodes=tuple(nodes),
+        result=results.renumbered(program.result, numbers),
+        assumptions=tuple(numbers[a] for a in program.assumptions),
+    )

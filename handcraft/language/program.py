@@ -1,0 +1,198 @@
+"""A program as users hold it: read from a file or a text, and interpreted exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from handcraft.errors import FileError, InputError, MeaningError, Notice, ProgramError, Source, Span
+from handcraft.language.elaborate import elaborate
+from handcraft.language.files import read_source
+from handcraft.language.header import Given
+from handcraft.language.interpret import Answer, Meaning, answer, interpret
+from handcraft.language.parse import parse as parse_tree
+from handcraft.language.syntax import Module
+from handcraft.language.typed import Allow, Example, Output, TypedProgram
+from handcraft.language.values import Undefined
+from handcraft.language.window import lookback
+from handcraft.runtime.vocabulary import Token
+
+
+@dataclass(frozen=True)
+class Program:
+    """A checked program.
+
+    Attributes:
+        tree: what was written.
+        typed: what was meant, with a domain for every s-op.
+    """
+
+    tree: Module
+    typed: TypedProgram
+
+    @property
+    def source(self) -> Source:
+        """The program's text."""
+        return self.typed.source
+
+    @property
+    def context(self) -> int:
+        """The longest sequence that the program sees."""
+        return self.typed.context
+
+    @property
+    def causal(self) -> bool:
+        """Whether position i sees only keys j <= i."""
+        return self.typed.causal
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """The program's examples."""
+        return self.typed.examples
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """What is legal, but probably not what was meant."""
+        return self.typed.notices
+
+    @cached_property
+    def lookback(self) -> int | None:
+        """How many tokens at the end of a text decide what comes next; None if not bounded."""
+        return lookback(self.typed)
+
+    @property
+    def window_safe(self) -> bool:
+        """Whether the last `context` tokens of any longer text are proved to decide what follows."""
+        room = self.context - (self.typed.vocabulary.bos is not None)
+        return self.lookback is not None and self.lookback <= room
+
+    def meaning(self, text: str | Sequence[Token]) -> Meaning:
+        """Return the answers at all positions, a declared `bos` included, and the scope.
+
+        Raises:
+            InputError: for an unknown token, or a text longer than the context.
+        """
+        return interpret(self.typed, self._split(text))
+
+    def run(self, text: str | Sequence[Token]) -> list[Answer]:
+        """Return the answer at each position of a text.
+
+        Raises:
+            InputError: for an unknown token, or a text longer than the context.
+            MeaningError: where the program has no meaning on this text.
+        """
+        tokens = self._split(text)
+        answers = interpret(self.typed, tokens).answers if tokens else ()
+        shown = answers[1:] if self.typed.vocabulary.bos is not None else answers
+        first = len(answers) - len(shown)
+        values: list[Answer] = []
+        for place, found in enumerate(shown):
+            if isinstance(found, Undefined):
+                message = f"the program has no meaning at position {place + first}: {found.message}"
+                raise MeaningError(found.code, message)
+            values.append(found)
+        return values
+
+    def predict(self, text: str | Sequence[Token]) -> Token:
+        """Return the next token after a text; of several that are allowed, the first.
+
+        Raises:
+            InputError: for an unknown token, an empty text, or an `output` program.
+            MeaningError: where the program has no meaning on this text.
+        """
+        return self._next(self.typed.vocabulary.split(text))
+
+    def complete(self, text: str | Sequence[Token], n: int = 10, *, slide: bool = False) -> str:
+        """Return the greedy continuation of a text by at most n tokens.
+
+        It ends before `eos`, and at the context where the window may not slide.
+
+        Raises:
+            InputError: for an unknown token, an empty text, or an `output` program.
+            MeaningError: where the program has no meaning on what it has to read.
+        """
+        vocabulary = self.typed.vocabulary
+        tokens = list(vocabulary.split(text))
+        made: list[Token] = []
+        for _ in range(n):
+            if len(tokens) > self.context and not (slide or self.window_safe):
+                break
+            token = self._next(tuple(tokens))
+            if token == vocabulary.eos:
+                break
+            tokens.append(token)
+            made.append(token)
+        return vocabulary.join(made)
+
+    def _split(self, text: str | Sequence[Token]) -> tuple[Token, ...]:
+        tokens = self.typed.vocabulary.split(text)
+        if len(tokens) > self.context:
+            message = f"the text has {len(tokens)} tokens, and the context holds {self.context}"
+            raise InputError("too-long", message, help="compile with a larger context")
+        return tokens
+
+    def _next(self, tokens: tuple[Token, ...]) -> Token:
+        if isinstance(self.typed.result, Output):
+            message = "an `output` program says a value at each position, and no next token"
+            raise InputError("no-continuation", message, help="use `run`")
+        if not tokens:
+            message = "an empty text has no last token to continue from"
+            raise InputError("empty-text", message, help="declare a `bos`")
+        first = tokens[:1] if self.typed.vocabulary.bos is not None else ()
+        if len(tokens) > self.context:
+            tokens = (*first, *tokens[len(tokens) - self.context + len(first) :])
+        found = answer(self.typed, tokens, -1)
+        if isinstance(self.typed.result, Allow):
+            assert isinstance(found, tuple)
+            return found[0]
+        assert isinstance(found, str | int)
+        return found
+
+
+def parse(
+    program: str | Path,
+    *,
+    vocab: str | Sequence[Token] | range | None = None,
+    context: int | None = None,
+    attention: str | None = None,
+    output: str | None = None,
+) -> Program:
+    """Read and check a program.
+
+    Args:
+        program: a `Path`, a string that ends in `.rasp` (a path too), or the text itself.
+        vocab: tokens, instead of the program's `vocab`: characters, a list or a range.
+        context: instead of the program's `context`.
+        attention: `"causal"` or `"bidirectional"`, instead of the program's.
+        output: an expression that replaces the program's result.
+
+    Raises:
+        ProgramError: with every mistake of the program.
+        FileError: if a file cannot be read.
+    """
+    source, folder = _source(program)
+    tree = parse_tree(source)
+    given = Given(vocab, context, attention)
+    wanted = None if output is None else Source(output, "<output>")
+    paths = {source.name: folder}
+
+    def reader(path: str, within: Source, span: Span) -> Source:
+        target = paths.get(within.name, Path()) / path
+        try:
+            loaded = read_source(target, target.as_posix())
+        except FileError as error:
+            raise ProgramError(error.code, error.message, span, help=error.help) from None
+        paths[loaded.name] = target.parent
+        return loaded
+
+    return Program(tree, elaborate(tree, given=given, output=wanted, reader=reader))
+
+
+def _source(program: str | Path) -> tuple[Source, Path]:
+    """Return a program's text and the folder that its `load` statements start from."""
+    if isinstance(program, str) and (not program.endswith(".rasp") or "\n" in program):
+        return Source(program), Path()
+    path = Path(program)
+    return read_source(path, path.as_posix()), path.parent
