@@ -1,0 +1,87 @@
+"""Keys and values kept from earlier positions, so that one more token costs one position.
+
+Only causal models can keep them: what a position says never changes when text is added. Values
+agree with the full pass to rounding, not bit for bit (matrix products of other shapes may sum in
+another order); where all products are exact, so are both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from handcraft.runtime.transformer import (
+    Ids,
+    attend,
+    check_ids,
+    embed,
+    feed_forward,
+    finite,
+    normed,
+    queries_keys_values,
+    unembed,
+)
+
+if TYPE_CHECKING:
+    from handcraft.runtime.config import Config
+    from handcraft.runtime.weights import Array, Weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cache:
+    """The keys and values of the first `length` positions.
+
+    `keys` and `values` have one array `[n_head, length, d_head]` for each layer, empty in a
+    layer without heads.
+    """
+
+    length: int
+    keys: tuple[Array, ...]
+    values: tuple[Array, ...]
+
+
+def empty_cache(weights: Weights) -> Cache:
+    """Return the cache of a text of which nothing has been read."""
+    nothing = tuple(
+        np.zeros((layer.n_head, 0, layer.d_head), weights.dtype) for layer in weights.config.layers
+    )
+    return Cache(0, nothing, nothing)
+
+
+def extend(weights: Weights, cache: Cache, ids: Ids) -> tuple[Cache, Array]:
+    """Read further ids `[n_new]` and return the longer cache and the logits `[n_new, n_out]`.
+
+    Raises:
+        InputError: `too-long`, `unknown-id`, `empty-text`.
+        HandcraftError: `not-finite`.
+    """
+    assert_causal(weights.config)
+    check_ids(weights.config, ids, first=cache.length)
+    length = cache.length + len(ids)
+    mask = np.tri(len(ids), length, k=cache.length, dtype=np.bool_)
+    keys: list[Array] = []
+    values: list[Array] = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        x = embed(weights, ids, first=cache.length)
+        for number, layer in enumerate(weights.config.layers):
+            keys.append(cache.keys[number])
+            values.append(cache.values[number])
+            if layer.n_head:
+                read = normed(weights, f"h.{number}.ln_1", x)
+                q, k, v = queries_keys_values(weights, number, read)
+                keys[-1] = np.concatenate([keys[-1], k], axis=-2)
+                values[-1] = np.concatenate([values[-1], v], axis=-2)
+                heads = attend(weights, number, read, q, keys[-1], values[-1], mask)
+                x = finite(f"stream in layer {number}", x + heads.attn_out)
+            if layer.d_mlp:
+                mlp = feed_forward(weights, number, normed(weights, f"h.{number}.ln_2", x))
+                x = finite(f"stream after layer {number}", x + mlp.mlp_out)
+        _, logits = unembed(weights, x)
+    return Cache(length, tuple(keys), tuple(values)), logits
+
+
+def assert_causal(config: Config) -> None:
+    """Stop where a caller keeps keys of a model whose positions see the future."""
+    assert config.attention == "causal", "only causal models have a cache"

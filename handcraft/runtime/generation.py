@@ -1,0 +1,112 @@
+"""Token after token: the window that a model reads, and the text that it writes.
+
+A window of tokens moves only when the text has outgrown the context. Its first token then has
+position 0 again, so no key of an earlier window is of use and the cache is dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from handcraft.errors import InputError
+from handcraft.runtime.cache import Cache, empty_cache, extend
+from handcraft.runtime.sampling import Sampling, forbid, sample
+from handcraft.runtime.transformer import Ids, forward
+
+if TYPE_CHECKING:
+    from handcraft.runtime.config import Config
+    from handcraft.runtime.vocabulary import Token, Vocabulary
+    from handcraft.runtime.weights import Array, Weights
+
+StopReason: TypeAlias = Literal["eos", "length", "context"]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The tokens that were written, and why there are no more."""
+
+    tokens: tuple[Token, ...]
+    stop_reason: StopReason
+
+
+def generate(
+    weights: Weights,
+    vocabulary: Vocabulary,
+    tokens: tuple[Token, ...],
+    n: int,
+    *,
+    sampling: Sampling,
+    margin: float,
+    slide: bool,
+    generator: np.random.Generator,
+) -> Generation:
+    """Write up to n tokens after a text.
+
+    Args:
+        weights: the model.
+        vocabulary: its tokens.
+        tokens: the text, `bos` in front.
+        n: how many tokens at most.
+        sampling: how each is chosen.
+        margin: distance of logits below half of which they count as equal.
+        slide: go on beyond the context, reading the end of the text.
+        generator: where chance comes from.
+    """
+    written: list[Token] = []
+    cache: Cache | None = None
+    while len(written) < n:
+        if len(tokens) > weights.config.context and not slide:
+            return Generation(tuple(written), "context")
+        logits, cache = _next_logits(weights, vocabulary, tokens, cache)
+        allowed = forbid(logits[: len(vocabulary)], never_produced(vocabulary))
+        token = vocabulary.tokens[sample(allowed, sampling, margin, generator)]
+        if token == vocabulary.eos:
+            return Generation(tuple(written), "eos")
+        written.append(token)
+        tokens = (*tokens, token)
+    return Generation(tuple(written), "length")
+
+
+def never_produced(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """Return the ids of tokens that no model writes: `bos`, if there is one."""
+    return () if vocabulary.bos is None else (vocabulary.id(vocabulary.bos),)
+
+
+def window(config: Config, vocabulary: Vocabulary, tokens: tuple[Token, ...]) -> Ids:
+    """Return the ids that the model reads: start token, `bos`, and the end of the text.
+
+    Raises:
+        InputError: `empty-text` where there is nothing to read.
+    """
+    left_out = max(0, len(tokens) - config.context)
+    if left_out and vocabulary.bos is not None:
+        tokens = (vocabulary.bos, *tokens[left_out + 1 :])
+    else:
+        tokens = tokens[left_out:]
+    start = () if config.start_id is None else (config.start_id,)
+    ids = np.array([*start, *map(vocabulary.id, tokens)], dtype=np.int64)
+    if not len(ids):
+        raise InputError(
+            "empty-text",
+            "the text is empty, and this model has no start token",
+            help="give at least one token, or declare `bos` in the program",
+        )
+    return ids
+
+
+def _next_logits(
+    weights: Weights, vocabulary: Vocabulary, tokens: tuple[Token, ...], cache: Cache | None
+) -> tuple[Array, Cache | None]:
+    """Return the logits after the text, and the cache if the next token can use it."""
+    config = weights.config
+    ids = window(config, vocabulary, tokens)
+    if config.attention == "bidirectional":
+        return forward(weights, ids).logits[-1], None
+    moved = len(tokens) > config.context
+    if cache is None or moved:
+        cache = empty_cache(weights)
+    cache, logits = extend(weights, cache, ids[cache.length :])
+    return logits[-1], cache

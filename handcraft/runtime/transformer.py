@@ -1,0 +1,196 @@
+"""The transformer itself: from token ids and weights to logits.
+
+Read it from top to bottom, each function uses those above it. An axis written `...` stands for
+any batch axes. All numbers stay in the format of the weights, and whatever leaves that format
+(overflow) is refused, so that no wrong number passes for an answer.
+"""
+
+from __future__ import annotations
+
+from math import erf, pi, sqrt
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from handcraft.errors import HandcraftError, InputError
+from handcraft.runtime.trace import AttentionTrace, LayerTrace, MlpTrace, Trace
+
+if TYPE_CHECKING:
+    from handcraft.runtime.config import Activation, Config
+    from handcraft.runtime.weights import Array, Linear, Weights
+
+Ids: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+def linear(x: Array, layer: Linear) -> Array:  # [..., n_in] -> [..., n_out]
+    """Multiply by a matrix and add a bias."""
+    product: Array = x @ layer.weight
+    return product + layer.bias
+
+
+def softmax(x: Array) -> Array:  # [..., n] -> [..., n], each row sums to 1
+    """Return exp(x) / sum exp(x), shifted by the largest entry so that nothing overflows."""
+    shares: Array = np.exp(x - x.max(axis=-1, keepdims=True))
+    total: Array = shares.sum(axis=-1, keepdims=True)
+    return shares / total
+
+
+def layer_norm(x: Array, gain: Linear, epsilon: float) -> Array:  # [..., d_model] -> the same
+    """Shift and scale each row to mean 0 and variance 1, then apply gain and bias."""
+    centred: Array = x - x.mean(axis=-1, keepdims=True)
+    variance: Array = (centred * centred).mean(axis=-1, keepdims=True) + epsilon
+    return centred / np.sqrt(finite("layer norm", variance)) * gain.weight + gain.bias
+
+
+def activate(x: Array, activation: Activation) -> Array:  # [..., d_mlp] -> the same
+    """Apply the nonlinearity of the neurons."""
+    match activation:
+        case "relu":
+            return np.maximum(x, 0)
+        case "gelu_new":
+            gate: Array = np.tanh(sqrt(2 / pi) * (x + 0.044715 * (x * x * x)))
+            return 0.5 * x * (1 + gate)
+        case "gelu":
+            # numpy has no erf; each value is taken in double precision and rounded back.
+            gate = np.frompyfunc(erf, 1, 1)(x / sqrt(2)).astype(x.dtype)
+            return 0.5 * x * (1 + gate)
+        case _:
+            assert_never(activation)
+
+
+def finite(name: str, x: Array) -> Array:
+    """Return x, or refuse it where a number left the floating-point format.
+
+    Raises:
+        HandcraftError: `not-finite`.
+    """
+    if not np.isfinite(x).all():
+        raise HandcraftError(
+            "not-finite",
+            f"`{name}` leaves the range of {x.dtype.name}",
+            help="use a format with a larger range, or smaller weights",
+        )
+    return x
+
+
+def embed(weights: Weights, ids: Ids, first: int = 0) -> Array:  # [..., n_seq] -> [..., d_model]
+    """Add the embeddings of the tokens and of their positions, counted from `first`."""
+    last = first + ids.shape[-1]
+    return finite("embedding", weights["wte.weight"][ids] + weights["wpe.weight"][first:last])
+
+
+def normed(weights: Weights, name: str, x: Array) -> Array:  # [..., d_model] -> the same
+    """Return the residual stream as a sublayer reads it: normalised if the model has norms."""
+    if not weights.config.layer_norm:
+        return x
+    return layer_norm(x, weights.linear(name), weights.config.layer_norm_epsilon)
+
+
+def queries_keys_values(weights: Weights, number: int, x: Array) -> tuple[Array, Array, Array]:
+    """Project the stream for all heads: three arrays `[..., n_head, n_seq, d_head]`."""
+    layer = weights.config.layers[number]
+    packed = linear(x, weights.linear(f"h.{number}.attn.c_attn"))
+    finite(f"q, k, v of layer {number}", packed)
+    split = packed.reshape(*packed.shape[:-1], 3, layer.n_head, layer.d_head)
+    q, k, v = np.moveaxis(split, -3, 0).swapaxes(-3, -2)
+    return q, k, v
+
+
+def attend(  # the last two axes of q, k, v: [n_query, d_head], [n_key, d_head], [n_key, d_head]
+    weights: Weights, number: int, x: Array, q: Array, k: Array, v: Array, mask: Mask
+) -> AttentionTrace:
+    """Score the keys, mix the values, and project the heads back into the stream.
+
+    The division by sqrt(d_head) comes once, after the sum over d_head: where products are exact,
+    equal scores are then equal bit for bit. `mask` `[..., n_query, n_key]` is true where a key is
+    seen.
+    """
+    products: Array = q @ np.swapaxes(k, -1, -2)
+    scores = finite(f"scores of layer {number}", products) / sqrt(q.shape[-1])
+    scores = np.where(mask[..., None, :, :], scores, scores.dtype.type(-np.inf))
+    pattern = softmax(scores)
+    mixed: Array = pattern @ v
+    side_by_side = np.moveaxis(mixed, -3, -2).reshape(*x.shape[:-1], -1)
+    out = linear(side_by_side, weights.linear(f"h.{number}.attn.c_proj"))
+    return AttentionTrace(x, q, k, v, scores, pattern, mixed, out)
+
+
+def feed_forward(weights: Weights, number: int, x: Array) -> MlpTrace:
+    """Apply the neurons of a layer at each position."""
+    pre = finite(f"neurons of layer {number}", linear(x, weights.linear(f"h.{number}.mlp.c_fc")))
+    post = activate(pre, weights.config.activation)
+    return MlpTrace(x, pre, post, linear(post, weights.linear(f"h.{number}.mlp.c_proj")))
+
+
+def block(weights: Weights, number: int, x: Array, mask: Mask) -> LayerTrace:
+    """Let the heads, then the neurons, of a layer add what they have to the stream."""
+    layer = weights.config.layers[number]
+    pre = x
+    attention = mlp = None
+    if layer.n_head:
+        read = normed(weights, f"h.{number}.ln_1", x)
+        attention = attend(weights, number, read, *queries_keys_values(weights, number, read), mask)
+        x = finite(f"stream in layer {number}", x + attention.attn_out)
+    mid = x
+    if layer.d_mlp:
+        mlp = feed_forward(weights, number, normed(weights, f"h.{number}.ln_2", x))
+        x = finite(f"stream after layer {number}", x + mlp.mlp_out)
+    return LayerTrace(pre, attention, mid, mlp, x)
+
+
+def unembed(weights: Weights, x: Array) -> tuple[Array, Array]:
+    """Return what the unembedding reads `[..., d_model]` and the logits `[..., n_out]`."""
+    final = normed(weights, "ln_f", x)
+    logits: Array = final @ weights.unembedding().T
+    return final, finite("logits", logits)
+
+
+def visible(config: Config, n_seq: int, lengths: Ids | None = None) -> Mask:
+    """Return which keys a query sees, `[..., n_seq, n_seq]`.
+
+    Causal positions see themselves and those before them, which never are padding on the right.
+    """
+    if config.attention == "causal":
+        return np.tri(n_seq, dtype=np.bool_)
+    if lengths is None:
+        return np.ones((n_seq, n_seq), dtype=np.bool_)
+    is_token = np.arange(n_seq) < lengths[..., None]
+    return np.repeat(is_token[..., None, :], n_seq, axis=-2)
+
+
+def forward(weights: Weights, ids: Ids, lengths: Ids | None = None) -> Trace:
+    """Run the transformer on sequences of token ids.
+
+    Args:
+        weights: the model.
+        ids: `[..., n_seq]`, at least one position and at most `n_ctx`.
+        lengths: `[...]`, how many ids of each sequence count; the others are padding on the
+            right, and what the trace says there means nothing.
+
+    Raises:
+        InputError: `too-long`, `unknown-id`.
+        HandcraftError: `not-finite`.
+    """
+    check_ids(weights.config, ids, lengths)
+    mask = visible(weights.config, ids.shape[-1], lengths)
+    layers = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        x = embedding = embed(weights, ids)
+        for number in range(weights.config.n_layer):
+            layers.append(block(weights, number, x, mask))
+            x = layers[-1].resid_post
+        final, logits = unembed(weights, x)
+    return Trace(embedding, tuple(layers), final, logits)
+
+
+def check_ids(config: Config, ids: Ids, lengths: Ids | None = None, first: int = 0) -> None:
+    """Raise where ids, from position `first` on, do not fit the model."""
+    n_seq = ids.shape[-1] + first
+    if n_seq > config.n_ctx:
+        raise InputError("too-long", f"{n_seq} ids are more than the {config.n_ctx} positions")
+    if ids.shape[-1] == 0 or (lengths is not None and (lengths < 1).any()):
+        raise InputError("empty-text", "a sequence needs at least one id")
+    if ids.size and (ids.min() < 0 or ids.max() >= config.n_vocab):
+        raise InputError("unknown-id", f"ids are from 0 to {config.n_vocab - 1}")
