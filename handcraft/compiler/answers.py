@@ -1,0 +1,217 @@
+"""Reads the program's result out of the residual stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import assert_never
+
+from handcraft.compiler.draft import Draft
+from handcraft.compiler.forms import Direction, Form, combine, constant, direction
+from handcraft.compiler.graph import (
+    Graph,
+    LogitReadout,
+    NumberReadout,
+    TokenReadout,
+    ValueReadout,
+)
+from handcraft.compiler.neurons import Layer, Unit
+from handcraft.compiler.sops import Sops
+from handcraft.errors import ProgramError, Span
+from handcraft.language.domains import Finite, Lattice, Mixed, bounds, is_numeric
+from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, TypedProgram
+from handcraft.language.values import Undefined, Value, order
+from handcraft.runtime.vocabulary import Token
+
+MARGIN = 1024
+"""Least distance of the right logit from the others: exp(-1024) is 0 in every format."""
+
+FINEST = Fraction(1, 2**9)
+"""Smallest gap over range that logits of values still resolve (squared: 2^-18)."""
+
+
+def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
+    """Return the finished graph of a program."""
+    match program.result:
+        case Predict(value, span):
+            return _tokens(program, draft, sops, _decision(sops, value), span)
+        case Allow(choices, span):
+            return _tokens(program, draft, sops, _allowed(program, draft, sops, choices, span), span)
+        case Logits(tokens, values):
+            forms = tuple(_without_constant(draft, sops, sops.number(v)) for v in values)
+            return draft.finished(LogitReadout(tokens, forms), (), Fraction(0))
+        case Output(value):
+            return _output(draft, sops, value)
+        case _:
+            assert_never(program.result)
+
+
+Decision = tuple[Mapping[Value, Form], Fraction]
+"""A form for each possible token, the largest saying which; and the least distance to it."""
+
+
+def _decision(sops: Sops, node: int) -> Decision:
+    """Return forms whose largest is the value, linear in what a head delivers where possible."""
+    linear = _linear_decision(sops, node)
+    if linear is not None:
+        return linear
+    onehot = sops.onehot(node)
+    return dict(zip(onehot.values, onehot.forms, strict=True)), Fraction(1)
+
+
+def _linear_decision(sops: Sops, node: int) -> Decision | None:
+    """Return the decision on one number whose values fall into intervals, one for each token.
+
+    With thresholds t1 < t2 < ..., the form of interval k is k x - t1 - ... - tk: of neighbours the
+    upper one is larger exactly above their threshold.
+    """
+    table = sops.program.nodes[node].table
+    if table is None or len(table.leaves) != 1 or table.leaves == (node,):
+        return None
+    leaf = table.leaves[0]
+    if not is_numeric(sops.domain(leaf)) or sops.is_categorical(leaf):
+        return None
+    x, points = sops.carrier(leaf)
+    known = [
+        (p, o) for p, o in zip(points, table.outcomes, strict=True) if not isinstance(o, Undefined)
+    ]
+    known.sort(key=lambda pair: pair[0])
+    runs: list[tuple[Value, Fraction, Fraction]] = []
+    for point, outcome in known:
+        if runs and order(runs[-1][0]) == order(outcome):
+            runs[-1] = (runs[-1][0], runs[-1][1], point)
+        else:
+            runs.append((outcome, point, point))
+    if len({order(run[0]) for run in runs}) < len(runs) or len(runs) < 2:
+        return None
+    middle = Fraction(len(runs) - 1, 2)
+    forms: dict[Value, Form] = {}
+    offset = Fraction(0)
+    thresholds = [(a[2] + b[1]) / 2 for a, b in zip(runs, runs[1:], strict=False)]
+    centre = sum(thresholds, Fraction(0)) * Fraction(1, 2)
+    for k, (value, _, _) in enumerate(runs):
+        if k:
+            offset += thresholds[k - 1]
+        forms[value] = x.scaled(k - middle).plus(centre - offset)
+    margin = min((b[1] - a[2]) / 2 for a, b in zip(runs, runs[1:], strict=False))
+    return forms, margin
+
+
+def _allowed(
+    program: TypedProgram,
+    draft: Draft,
+    sops: Sops,
+    choices: Sequence[tuple[int, int]],
+    span: Span,
+) -> Decision:
+    """Return 1 for the tokens that are allowed; for `eos` also where no other is."""
+    forms: dict[Value, Form] = {}
+    for token, condition in choices:
+        op = program.nodes[token].op
+        if not isinstance(op, Constant) or op.value in forms:
+            message = "this version can only allow constant tokens, each once"
+            help_ = 'write one `allow "a" if ...;` for each token'
+            raise ProgramError("not-yet", message, program.nodes[token].span, help=help_)
+        forms[op.value] = sops.truth(condition)
+    eos = program.vocabulary.eos
+    if eos is not None:
+        name = draft.variable("nothing_allowed", ("true",), "no token is allowed", span)
+        pre = combine((-1, form) for form in forms.values()).plus(1)
+        layer = Layer((Unit(pre, {0: Fraction(1)}),), (Fraction(0),))
+        draft.compute(name, layer, [(name, 0)], "no token is allowed", span)
+        forms[eos] = forms.get(eos, constant(0)) + direction(name, 0)
+    return forms, Fraction(1)
+
+
+def _tokens(
+    program: TypedProgram, draft: Draft, sops: Sops, decision: Decision, span: Span
+) -> Graph:
+    """Write the decision to the token directions, scaled so that the wrong ones vanish.
+
+    The token here is written there too, by its embedding: it costs one unit of the distance.
+    """
+    forms, least = decision
+    scale = Fraction(1)
+    while scale * least < MARGIN + 1:
+        scale *= 2
+    name = sops.token_variable()
+    vocabulary = program.vocabulary.tokens
+    targets: dict[Direction, Form] = {
+        (name, i): forms[token].scaled(scale)
+        for i, token in enumerate(vocabulary)
+        if token in forms
+    }
+    draft.send(targets, "readout", span)
+    needed = [(name, i) for i in range(len(vocabulary))]
+    return draft.finished(TokenReadout(name), needed, scale * least - 1)
+
+
+def _output(draft: Draft, sops: Sops, node: int) -> Graph:
+    domain = sops.domain(node)
+    match domain:
+        case Finite(values) if not is_numeric(domain) or sops.is_free(node):
+            onehot = sops.onehot(node)
+            forms = tuple(_without_constant(draft, sops, f.scaled(MARGIN)) for f in onehot.forms)
+            return draft.finished(ValueReadout(onehot.values, forms), (), Fraction(MARGIN))
+        case Finite(values):
+            numbers = [Fraction(v) for v in values if not isinstance(v, str)]
+            if _is_fine(numbers):
+                return _number(draft, sops, node)
+            return _values(draft, sops, node, numbers)
+        case Lattice():
+            return _number(draft, sops, node)
+        case Mixed():
+            sops.values(node)
+            raise AssertionError("a mixed domain is no list")
+        case _:
+            assert_never(domain)
+
+
+def _is_fine(numbers: Sequence[Fraction]) -> bool:
+    """Return whether the values are too close together for one logit each."""
+    gap = min((b - a for a, b in zip(numbers, numbers[1:], strict=False)), default=Fraction(1))
+    return gap < FINEST * (numbers[-1] - numbers[0])
+
+
+def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) -> Graph:
+    """Return a logit K (x v - v^2 / 2) for each value v, centred: the nearest value wins.
+
+    Two values at distance g differ by K g^2 / 2 where x is one of them.
+    """
+    x = sops.number(node)
+    centre = (numbers[0] + numbers[-1]) / 2
+    gap = min((b - a for a, b in zip(numbers, numbers[1:], strict=False)), default=Fraction(1))
+    scale = Fraction(1)
+    while scale * gap * gap / 2 < MARGIN:
+        scale *= 2
+    forms = []
+    for number in numbers:
+        v = number - centre
+        form = x.plus(-centre).scaled(v).plus(-v * v / 2).scaled(scale)
+        forms.append(_without_constant(draft, sops, form))
+    values = sops.values(node)
+    return draft.finished(ValueReadout(values, tuple(forms)), (), scale * gap * gap / 2)
+
+
+def _number(draft: Draft, sops: Sops, node: int) -> Graph:
+    form = _without_constant(draft, sops, sops.number(node))
+    return draft.finished(NumberReadout(form), (), Fraction(0))
+
+
+def _without_constant(draft: Draft, sops: Sops, form: Form) -> Form:
+    """Return a form whose constant is read from directions that add up to 1.
+
+    Those are the positions or tokens if the form reads them, else a direction of its own.
+    """
+    if not form.constant:
+        return form
+    read = {name for name, _ in form.directions}
+    for name, embedding in draft.embeddings.items():
+        if name in read and embedding.by != "start" and name in ("indices", "tokens"):
+            width = len(draft.variables[name].labels)
+            ones = combine((1, direction(name, i)) for i in range(width))
+            return Form(form.terms) + ones.scaled(form.constant)
+    if "one" not in draft.variables:
+        rows = [[1]] * sops.program.context
+        draft.embed("one", ("one",), "position", rows, "1 everywhere")
+    return Form(form.terms) + direction("one", 0).scaled(form.constant)

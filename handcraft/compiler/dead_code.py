@@ -1,0 +1,125 @@
+"""Removes what nothing reads: operations, moved columns, neurons, directions and variables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from handcraft.compiler.forms import Direction, Form
+from handcraft.compiler.graph import (
+    Column,
+    Graph,
+    Head,
+    LogitReadout,
+    Neuron,
+    NumberReadout,
+    Op,
+    Readout,
+    TokenReadout,
+    ValueReadout,
+    Writes,
+    form_writes,
+    reads,
+    readout_forms,
+)
+
+
+def without_dead_code(graph: Graph, needed: frozenset[Direction]) -> Graph:
+    """Return the graph without directions that are read nowhere.
+
+    Args:
+        graph: a graph.
+        needed: directions that the read-out reads besides its forms.
+    """
+    live = set(needed)
+    for form in readout_forms(graph.readout):
+        live.update(form.directions)
+    ops: list[Op] = []
+    for op in reversed(graph.ops):
+        kept = _kept(op, live)
+        if kept is not None:
+            ops.append(kept)
+            live.update(reads(kept))
+    return _renumbered(replace(graph, ops=tuple(reversed(ops))), live)
+
+
+def _kept(op: Op, live: set[Direction]) -> Op | None:
+    if isinstance(op, Head):
+        columns = [Column(c.form, _live(c.writes, live)) for c in op.columns]
+        columns = [c for c in columns if c.writes]
+        bias = _live(op.bias, live)
+        return replace(op, columns=tuple(_merged(columns)), bias=bias) if columns or bias else None
+    neurons = [Neuron(n.pre, _live(n.writes, live)) for n in op.neurons]
+    neurons = [n for n in neurons if n.writes]
+    bias = _live(op.bias, live)
+    return replace(op, neurons=tuple(neurons), bias=bias) if neurons or bias else None
+
+
+def _merged(columns: list[Column]) -> list[Column]:
+    """Return columns that move one form as one column."""
+    merged: dict[Form, dict[Direction, Fraction]] = {}
+    for column in columns:
+        total = merged.setdefault(column.form, {})
+        for target, coefficient in column.writes:
+            total[target] = total.get(target, Fraction(0)) + coefficient
+    return [Column(form, form_writes(total)) for form, total in merged.items()]
+
+
+def _live(writes: Writes, live: set[Direction]) -> Writes:
+    return tuple((d, c) for d, c in writes if d in live)
+
+
+def _renumbered(graph: Graph, live: set[Direction]) -> Graph:
+    """Return the graph with the live directions of each variable numbered anew."""
+    numbers: dict[Direction, Direction] = {}
+    variables = []
+    embeddings = []
+    by_name = {e.variable: e for e in graph.embeddings}
+    for variable in graph.variables:
+        kept = [i for i in range(len(variable.labels)) if (variable.name, i) in live]
+        if not kept:
+            continue
+        for new, old in enumerate(kept):
+            numbers[(variable.name, old)] = (variable.name, new)
+        variables.append(replace(variable, labels=tuple(variable.labels[i] for i in kept)))
+        embedding = by_name.get(variable.name)
+        if embedding is not None:
+            rows = tuple(tuple(row[i] for i in kept) for row in embedding.rows)
+            embeddings.append(replace(embedding, rows=rows))
+
+    def form(old: Form) -> Form:
+        return Form(tuple(sorted((numbers[d], c) for d, c in old.terms)), old.constant)
+
+    def written(old: Writes) -> Writes:
+        return tuple(sorted((numbers[d], c) for d, c in old))
+
+    def op(old: Op) -> Op:
+        if isinstance(old, Head):
+            return replace(
+                old,
+                queries=tuple(map(form, old.queries)),
+                keys=tuple(map(form, old.keys)),
+                columns=tuple(Column(form(c.form), written(c.writes)) for c in old.columns),
+                bias=written(old.bias),
+            )
+        neurons = tuple(Neuron(form(n.pre), written(n.writes)) for n in old.neurons)
+        return replace(old, neurons=neurons, bias=written(old.bias))
+
+    def readout(old: Readout) -> Readout:
+        match old:
+            case TokenReadout():
+                return old
+            case ValueReadout(values, forms):
+                return ValueReadout(values, tuple(map(form, forms)))
+            case LogitReadout(tokens, forms):
+                return LogitReadout(tokens, tuple(map(form, forms)))
+            case NumberReadout(old_form):
+                return NumberReadout(form(old_form))
+
+    return replace(
+        graph,
+        variables=tuple(variables),
+        embeddings=tuple(embeddings),
+        ops=tuple(map(op, graph.ops)),
+        readout=readout(graph.readout),
+    )

@@ -1,0 +1,272 @@
+"""A dataflow graph while it is made: variables, when they are written, what they are at start.
+
+Times: embeddings are written at 0, by the heads of layer L at 2 L + 1, by its neurons at 2 L + 2.
+
+At the hidden start token every direction has a known value: the token sees nothing but itself
+(causally, or because every head makes it attend to itself), so its whole column of the network is
+one computation without input, done here in exact numbers. That is how a head can give the start
+token any key and any moved value: the form is corrected by a multiple of the start direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from handcraft.compiler.forms import START, Direction, Form, Number, combine, direction
+from handcraft.compiler.graph import (
+    Column,
+    Embedding,
+    Graph,
+    Head,
+    MlpOp,
+    Neuron,
+    Op,
+    Readout,
+    Variable,
+    form_writes,
+    verify,
+)
+from handcraft.compiler.dead_code import without_dead_code
+from handcraft.compiler.neurons import Layer
+from handcraft.errors import Span
+
+
+class StartNeededError(Exception):
+    """The graph was begun without a start token, and a head needs one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Where a head looks: query and key forms whose products add up to the score, in units."""
+
+    queries: tuple[Form, ...]
+    keys: tuple[Form, ...]
+    gap: Fraction
+    largest: Fraction
+
+
+@dataclass(slots=True)
+class _HeadDraft:
+    name: str
+    pattern: Pattern
+    time: int
+    text: str
+    span: Span
+    columns: list[tuple[Form, dict[Direction, Fraction]]] = field(default_factory=list)
+    bias: dict[Direction, Fraction] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _MlpDraft:
+    name: str
+    time: int
+    text: str
+    span: Span
+    units: list[tuple[Form, dict[Direction, Fraction]]]
+    bias: dict[Direction, Fraction]
+
+
+class Draft:
+    """A graph under construction, with or without a start token."""
+
+    def __init__(self, *, start: bool) -> None:
+        self.start = start
+        self.variables: dict[str, Variable] = {}
+        self.embeddings: dict[str, Embedding] = {}
+        self._times: dict[str, int] = {}
+        self._at_start: dict[Direction, Fraction] = {}
+        self._ops: list[_HeadDraft | _MlpDraft] = []
+        if start:
+            self.variable("start", ("start",), "1 at the hidden start token", None)
+            self.embeddings["start"] = Embedding("start", "start", ((Fraction(1),),))
+            self._at_start[START] = Fraction(1)
+
+    # Variables -------------------------------------------------------------------------------
+
+    def variable(
+        self, name: str, labels: Sequence[str], meaning: str, span: Span | None
+    ) -> str:
+        """Declare a variable and return its name, made unique."""
+        unique, copy = name, 1
+        while unique in self.variables:
+            copy += 1
+            unique = f"{name}.{copy}"
+        self.variables[unique] = Variable(unique, tuple(labels), meaning, span)
+        self._times[unique] = 0
+        return unique
+
+    def embed(
+        self,
+        name: str,
+        labels: Sequence[str],
+        by: str,
+        rows: Sequence[Sequence[Number]],
+        meaning: str,
+    ) -> str:
+        """Declare a variable that the embeddings write."""
+        unique = self.variable(name, labels, meaning, None)
+        exact = tuple(tuple(Fraction(v) for v in row) for row in rows)
+        self.embeddings[unique] = Embedding(unique, by, exact)
+        return unique
+
+    def time(self, forms: Sequence[Form]) -> int:
+        """Return when everything that forms read has been written."""
+        return max((self._times[name] for f in forms for name, _ in f.directions), default=0)
+
+    def require_start(self) -> None:
+        """Raise unless the graph has a start token."""
+        if not self.start:
+            raise StartNeededError
+
+    def at_start(self, form: Form, value: Number) -> Form:
+        """Return a form corrected to have this value at the start token."""
+        if not self.start:
+            return form
+        return combine(((1, form), (value - form.at(self._at_start), direction(*START))))
+
+    # Operations ------------------------------------------------------------------------------
+
+    def attend(
+        self, name: str, pattern: Pattern, columns: Sequence[Form], targets: Sequence[Direction],
+        text: str, span: Span,
+    ) -> None:
+        """Let a head move forms, each to its target.
+
+        A head that looks at the same keys does it, if there is one and the forms exist in time.
+        """
+        reads = (*pattern.queries, *pattern.keys, *columns)
+        time = self.time(reads) // 2 * 2 + 1
+        head = self._same_pattern(pattern, columns)
+        if head is None:
+            head = _HeadDraft(self._op_name(name), pattern, time, text, span)
+            self._ops.append(head)
+        elif text not in head.text:
+            head.text = f"{head.text}; {text}"
+        for form, target in zip(columns, targets, strict=True):
+            head.columns.append((form, {target: Fraction(1)}))
+            self._written(target, form.at(self._at_start), head.time)
+
+    def _same_pattern(self, pattern: Pattern, columns: Sequence[Form]) -> _HeadDraft | None:
+        for op in self._ops:
+            if isinstance(op, _HeadDraft) and op.pattern == pattern:
+                if self.time(columns) < op.time:
+                    return op
+        return None
+
+    def compute(
+        self, name: str, layer: Layer, targets: Sequence[Direction], text: str, span: Span
+    ) -> None:
+        """Let neurons compute outputs, each added to its target."""
+        time = (self.time([u.pre for u in layer.units]) + 2) // 2 * 2
+        units = [
+            (unit.pre, {targets[k]: value for k, value in unit.out.items()}) for unit in layer.units
+        ]
+        bias = {target: b for target, b in zip(targets, layer.bias, strict=True) if b}
+        self._ops.append(_MlpDraft(self._op_name(name), time, text, span, units, bias))
+        for k, target in enumerate(targets):
+            active = (max(u.pre.at(self._at_start), Fraction(0)) * u.out.get(k, 0) for u in layer.units)
+            self._written(target, sum(active, layer.bias[k]), time)
+
+    def send(self, values: Mapping[Direction, Form], name: str, span: Span) -> None:
+        """Add forms to directions, by the operations that write what the forms read.
+
+        What an embedding wrote is copied by neurons (its directions are 0 or 1); a constant is
+        added by the last operation.
+        """
+        copies: dict[Direction, dict[Direction, Fraction]] = {}
+        constants: dict[Direction, Fraction] = {}
+        for target, form in values.items():
+            if form.constant:
+                constants[target] = form.constant
+            for read, coefficient in form.terms:
+                if not self._send(read, coefficient, target):
+                    copies.setdefault(read, {})[target] = coefficient
+        if copies:
+            joined = _joined(copies)
+            time = (self.time([pre for pre, _ in joined]) + 2) // 2 * 2
+            text = "copies to the token directions"
+            self._ops.append(_MlpDraft(self._op_name(name), time, text, span, joined, constants))
+        elif constants and self._ops:
+            last = max(self._ops, key=lambda op: op.time)
+            for target, value in constants.items():
+                last.bias[target] = last.bias.get(target, Fraction(0)) + value
+        elif constants:
+            text = "adds constants to the token directions"
+            self._ops.append(_MlpDraft(self._op_name(name), 2, text, span, [], constants))
+
+    def _send(self, read: Direction, coefficient: Fraction, target: Direction) -> bool:
+        """Let every operation that writes a direction write a multiple of it to the target too."""
+        found = False
+        for op in self._ops:
+            for out in (*(o for _, o in _parts(op)), op.bias):
+                if read in out:
+                    out[target] = out.get(target, Fraction(0)) + coefficient * out[read]
+                    found = True
+        return found
+
+    # The whole -------------------------------------------------------------------------------
+
+    def finished(self, readout: Readout, needed: Sequence[Direction], margin: Fraction) -> Graph:
+        """Return the graph, without what neither the read-out nor another operation reads."""
+        order = sorted(range(len(self._ops)), key=lambda i: (self._ops[i].time, i))
+        ops = [_frozen(self._ops[i]) for i in order]
+        graph = without_dead_code(
+            Graph(
+                tuple(self.variables.values()),
+                tuple(self.embeddings.values()),
+                tuple(ops),
+                readout,
+                margin,
+                self.start,
+            ),
+            frozenset(needed),
+        )
+        verify(graph)
+        return graph
+
+    def _written(self, target: Direction, at_start: Fraction, time: int) -> None:
+        self._at_start[target] = self._at_start.get(target, Fraction(0)) + at_start
+        self._times[target[0]] = max(self._times[target[0]], time)
+
+    def _op_name(self, name: str) -> str:
+        taken = {op.name for op in self._ops}
+        unique, copy = name, 1
+        while unique in taken:
+            copy += 1
+            unique = f"{name}.{copy}"
+        return unique
+
+
+def _joined(
+    copies: Mapping[Direction, Mapping[Direction, Fraction]],
+) -> list[tuple[Form, dict[Direction, Fraction]]]:
+    """Return a neuron for each group of directions of one variable that are copied alike."""
+    groups: dict[tuple[str, tuple[tuple[Direction, Fraction], ...]], list[Form]] = {}
+    for (name, index), outs in sorted(copies.items()):
+        groups.setdefault((name, form_writes(outs)), []).append(direction(name, index))
+    return [(combine((1, f) for f in forms), dict(outs)) for (_, outs), forms in groups.items()]
+
+
+def _parts(op: _HeadDraft | _MlpDraft) -> list[tuple[Form, dict[Direction, Fraction]]]:
+    return op.columns if isinstance(op, _HeadDraft) else op.units
+
+
+def _frozen(op: _HeadDraft | _MlpDraft) -> Op:
+    if isinstance(op, _HeadDraft):
+        pattern = op.pattern
+        columns = tuple(Column(form, form_writes(out)) for form, out in op.columns)
+        return Head(
+            op.name,
+            pattern.queries,
+            pattern.keys,
+            columns,
+            form_writes(op.bias),
+            pattern.gap,
+            pattern.largest,
+            op.text,
+            op.span,
+        )
+    neurons = tuple(Neuron(pre, form_writes(out)) for pre, out in op.units)
+    return MlpOp(op.name, neurons, form_writes(op.bias), op.text, op.span)

@@ -1,0 +1,228 @@
+"""The dataflow graph: residual variables, the heads and MLP ops that write them, the read-out.
+
+Everything is named and exact; a head says what it reads as affine forms over directions, and no
+form knows yet which layer or which column it will be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+from handcraft.compiler.forms import START, Direction, Form
+from handcraft.errors import Span
+from handcraft.language.values import Value
+from handcraft.runtime.vocabulary import Token
+
+Writes: TypeAlias = tuple[tuple[Direction, Fraction], ...]
+"""What is added to which direction, sorted, without zeros."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A named subspace of the residual stream, one label for each of its directions."""
+
+    name: str
+    labels: tuple[str, ...]
+    meaning: str
+    span: Span | None = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """A variable that the embeddings write: by token, by position, or at the start token.
+
+    `rows[r]` lists the values of the directions for token r or position r.
+    """
+
+    variable: str
+    by: str
+    rows: tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One number that a head moves: read at the key by `form`, added to `writes` at the query."""
+
+    form: Form
+    writes: Writes
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One attention head: queries meet keys (QK circuit), columns are moved (OV circuit).
+
+    The score of a pair is the sum of query form times key form, an integer number of units before
+    scaling; a loser scores at least `gap` units less than a winner.
+    """
+
+    name: str
+    queries: tuple[Form, ...]
+    keys: tuple[Form, ...]
+    columns: tuple[Column, ...]
+    bias: Writes
+    gap: Fraction
+    largest: Fraction
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Neuron:
+    """`relu(pre)`, times its coefficient added to each direction of `writes`."""
+
+    pre: Form
+    writes: Writes
+
+
+@dataclass(frozen=True, slots=True)
+class MlpOp:
+    """Neurons that together compute one function, and what is added everywhere."""
+
+    name: str
+    neurons: tuple[Neuron, ...]
+    bias: Writes
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+
+Op: TypeAlias = Head | MlpOp
+
+
+@dataclass(frozen=True, slots=True)
+class TokenReadout:
+    """Logits are read at the token directions themselves, which operations have written."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValueReadout:
+    """A logit for each value: a form without constant; the largest says the value."""
+
+    values: tuple[Value, ...]
+    forms: tuple[Form, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogitReadout:
+    """A logit for each token, a form without constant."""
+
+    tokens: tuple[Token, ...]
+    forms: tuple[Form, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberReadout:
+    """The value itself, a form without constant."""
+
+    form: Form
+
+
+Readout: TypeAlias = TokenReadout | ValueReadout | LogitReadout | NumberReadout
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A whole program as heads and neurons, in an order in which writers precede readers."""
+
+    variables: tuple[Variable, ...]
+    embeddings: tuple[Embedding, ...]
+    ops: tuple[Op, ...]
+    readout: Readout
+    margin: Fraction
+    """The least distance between the largest logit and a wrong one."""
+    start: bool
+
+    def show(self) -> str:
+        """Return the graph as text."""
+        lines = [f"start token: {'yes' if self.start else 'no'}", f"margin: {self.margin}"]
+        for variable in self.variables:
+            lines.append(f"variable {variable.name} [{', '.join(variable.labels)}]")
+        for embedding in self.embeddings:
+            lines.append(f"embedding {embedding.variable} by {embedding.by}")
+        for op in self.ops:
+            lines.extend(_shown(op))
+        lines.extend(_shown_readout(self.readout))
+        return "\n".join(lines) + "\n"
+
+
+def reads(op: Op) -> frozenset[Direction]:
+    """Return the directions that an operation reads."""
+    if isinstance(op, Head):
+        forms = (*op.queries, *op.keys, *(c.form for c in op.columns))
+    else:
+        forms = tuple(n.pre for n in op.neurons)
+    return frozenset(d for form in forms for d in form.directions)
+
+
+def writes(op: Op) -> frozenset[Direction]:
+    """Return the directions that an operation writes."""
+    if isinstance(op, Head):
+        moved = {d for c in op.columns for d, _ in c.writes}
+        return frozenset(moved | {d for d, _ in op.bias})
+    written = {d for n in op.neurons for d, _ in n.writes}
+    return frozenset(written | {d for d, _ in op.bias})
+
+
+def readout_forms(readout: Readout) -> tuple[Form, ...]:
+    """Return the forms that the unembedding reads, besides the token directions."""
+    match readout:
+        case TokenReadout():
+            return ()
+        case ValueReadout(_, forms) | LogitReadout(_, forms):
+            return forms
+        case NumberReadout(form):
+            return (form,)
+
+
+def verify(graph: Graph) -> None:
+    """Assert that every direction is declared, and written before it is read."""
+    sizes = {v.name: len(v.labels) for v in graph.variables}
+    assert len(sizes) == len(graph.variables), "two variables of one name"
+    written = {(e.variable, i) for e in graph.embeddings for i in range(sizes[e.variable])}
+    for op in graph.ops:
+        assert reads(op) <= written, f"{op.name} reads {sorted(reads(op) - written)} too early"
+        assert all(0 <= i < sizes[name] for name, i in writes(op)), f"{op.name} writes nowhere"
+        written |= writes(op)
+    for form in readout_forms(graph.readout):
+        assert set(form.directions) <= written, "the read-out reads what nothing writes"
+        assert form.constant == 0, "an unembedding has no bias"
+    assert graph.start or START not in written, "a start direction without a start token"
+
+
+def form_writes(values: Mapping[Direction, Fraction]) -> Writes:
+    """Return writes in their order, without zeros."""
+    return tuple(sorted((d, c) for d, c in values.items() if c))
+
+
+def _shown(op: Op) -> list[str]:
+    if isinstance(op, Head):
+        lines = [f"head {op.name}: {op.text} (gap {op.gap})"]
+        pairs = zip(op.queries, op.keys, strict=True)
+        lines.extend(f"  score ({q}) * ({k})" for q, k in pairs)
+        lines.extend(f"  move {c.form} -> {_target(c.writes)}" for c in op.columns)
+    else:
+        lines = [f"mlp {op.name}: {op.text}"]
+        lines.extend(f"  relu({n.pre}) -> {_target(n.writes)}" for n in op.neurons)
+    if op.bias:
+        lines.append(f"  always -> {_target(op.bias)}")
+    return lines
+
+
+def _target(written: Writes) -> str:
+    return ", ".join(f"{c}*{name}.{i}" for (name, i), c in written)
+
+
+def _shown_readout(readout: Readout) -> list[str]:
+    match readout:
+        case TokenReadout(variable):
+            return [f"read out at {variable}"]
+        case ValueReadout(values, forms):
+            return [f"logit of {v!s}: {f}" for v, f in zip(values, forms, strict=True)]
+        case LogitReadout(tokens, forms):
+            return [f"logit of token {t!s}: {f}" for t, f in zip(tokens, forms, strict=True)]
+        case NumberReadout(form):
+            return [f"read out {form}"]

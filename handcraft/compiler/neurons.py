@@ -1,0 +1,154 @@
+"""Functions as ReLU neurons: steps, interpolations and boxes, each with its argument.
+
+A result is a list of `(pre-activation, outputs)`; outputs are numbers by output index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations, product
+
+from handcraft.compiler.forms import Form, combine, constant
+
+MOST_ORDERS = 6
+"""Orders of the variables of a table that are tried for a small cover."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One neuron: `relu(pre)` adds `out[k]` times its activation to output k."""
+
+    pre: Form
+    out: Mapping[int, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Neurons and what they start from: output k is `bias[k] + sum of neurons`."""
+
+    units: tuple[Unit, ...]
+    bias: tuple[Fraction, ...]
+
+
+def steps(
+    x: Form, points: Sequence[Fraction], outputs: Sequence[Sequence[Fraction]]
+) -> Layer:
+    """Return neurons whose output k is `outputs[k][i]` where x is `points[i]`.
+
+    Between two neighbours p < q where some output changes stands a ramp from p + d/4 to q - d/4,
+    d = q - p: two neurons of slope 2/d. It is flat for d/4 around each point, so an error of x
+    below that does not reach the outputs.
+    """
+    units = []
+    for i in range(len(points) - 1):
+        changes = {
+            k: Fraction(column[i + 1]) - Fraction(column[i])
+            for k, column in enumerate(outputs)
+            if column[i + 1] != column[i]
+        }
+        if not changes:
+            continue
+        low, gap = points[i], points[i + 1] - points[i]
+        slope = 2 / gap
+        for sign, place in ((1, low + gap / 4), (-1, low + 3 * gap / 4)):
+            pre = x.plus(-place).scaled(slope)
+            units.append(Unit(pre, {k: sign * change for k, change in changes.items()}))
+    return Layer(tuple(units), tuple(Fraction(column[0]) for column in outputs))
+
+
+def interpolate(x: Form, points: Sequence[Fraction], values: Sequence[Fraction]) -> Layer:
+    """Return neurons whose one output is the piecewise linear function through the points.
+
+    The knots are the points, read from the right: near the last point no neuron is active, and
+    the terms that add up to a count from `1/(1+w)` are all positive, so nothing cancels.
+    """
+    units = []
+    slope = Fraction(0)
+    for i in range(len(points) - 2, -1, -1):
+        wanted = (values[i] - values[i + 1]) / (points[i + 1] - points[i])
+        if wanted != slope:
+            pre = combine(((-1, x),)).plus(points[i + 1])
+            units.append(Unit(pre, {0: wanted - slope}))
+        slope = wanted
+    return Layer(tuple(units), (Fraction(values[-1]),))
+
+
+def boxes(
+    variables: Sequence[Sequence[Form]], table: Sequence[int | None], outputs: int
+) -> Layer:
+    """Return neurons whose outputs are the one-hot class of a table's cell.
+
+    Args:
+        variables: for each variable the forms of its values, of which exactly one is 1.
+        table: the class of each cell, the last variable fastest; None where it does not matter.
+        outputs: the number of classes.
+
+    The cells of a class are covered by boxes (a set of values for each variable), a neuron each:
+    the sum of the forms of the box's values, minus one less than their number, is 1 inside and at
+    most 0 outside. The class with most boxes is what is left when no box is.
+    """
+    cover = _smallest_cover([len(v) for v in variables], table)
+    count = [sum(c == k for c, _ in cover) for k in range(outputs)]
+    rest = count.index(max(count))
+    units = []
+    for kind, box in cover:
+        if kind == rest:
+            continue
+        forms = [
+            combine((1, variable[value]) for value in values)
+            for variable, values in zip(variables, box, strict=True)
+            if len(values) < len(variable)
+        ]
+        pre = combine((1, form) for form in forms).plus(1 - len(forms)) if forms else constant(1)
+        units.append(Unit(pre, {kind: Fraction(1), rest: Fraction(-1)}))
+    return Layer(tuple(units), tuple(Fraction(k == rest) for k in range(outputs)))
+
+
+Box = tuple[int, tuple[tuple[int, ...], ...]]
+
+
+def _smallest_cover(sizes: Sequence[int], table: Sequence[int | None]) -> list[Box]:
+    """Return disjoint boxes of one class each that cover a table, by the best variable order."""
+    best: list[Box] | None = None
+    for order, _ in zip(permutations(range(len(sizes))), range(MOST_ORDERS), strict=False):
+        strides = _strides(sizes)
+        turned = [
+            table[sum(strides[v] * index for v, index in zip(order, cell, strict=True))]
+            for cell in product(*(range(sizes[v]) for v in order))
+        ]
+        cover = _cover([sizes[v] for v in order], turned)
+        if best is None or len(cover) < len(best):
+            back = sorted(range(len(order)), key=order.__getitem__)
+            best = [(kind, tuple(box[i] for i in back)) for kind, box in cover]
+    assert best is not None
+    return best
+
+
+def _strides(sizes: Sequence[int]) -> list[int]:
+    strides = [1] * len(sizes)
+    for i in range(len(sizes) - 2, -1, -1):
+        strides[i] = strides[i + 1] * sizes[i + 1]
+    return strides
+
+
+def _cover(sizes: Sequence[int], table: Sequence[int | None]) -> list[Box]:
+    """Cover a table by boxes: values of the first variable with equal subtables stand together."""
+    if not sizes:
+        return [] if table[0] is None else [(table[0], ())]
+    width = len(table) // sizes[0]
+    groups: list[tuple[list[int | None], list[int]]] = []
+    for value in range(sizes[0]):
+        subtable = list(table[value * width : (value + 1) * width])
+        for known, members in groups:
+            if all(a is None or b is None or a == b for a, b in zip(known, subtable, strict=True)):
+                known[:] = [b if a is None else a for a, b in zip(known, subtable, strict=True)]
+                members.append(value)
+                break
+        else:
+            groups.append((subtable, [value]))
+    cover: list[Box] = []
+    for known, members in groups:
+        cover.extend((kind, (tuple(members), *box)) for kind, box in _cover(sizes[1:], known))
+    return cover

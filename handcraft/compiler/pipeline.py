@@ -1,0 +1,79 @@
+"""The compiler, read from top to bottom: a program becomes a model, and keeps every stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from handcraft.compiler.assemble import assemble
+from handcraft.compiler.describe import describe
+from handcraft.compiler.graph import Graph
+from handcraft.compiler.lower import lower
+from handcraft.compiler.place import Placed, place
+from handcraft.language.program import Program, parse
+from handcraft.runtime.model import Model
+from handcraft.runtime.vocabulary import Token
+from handcraft.runtime.weights import FORMATS
+from handcraft.errors import HandcraftError
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A model and the stages on the way to it."""
+
+    program: Program
+    graph: Graph
+    placed: Placed
+    model: Model
+
+
+def compile_program(program: Program, *, dtype: str = "float32") -> Compiled:
+    """Compile a checked program.
+
+    Raises:
+        ProgramError: where something cannot be built, or the format cannot hold it.
+        HandcraftError: `bad-dtype`.
+    """
+    if dtype not in FORMATS:
+        message = f"there is no format `{dtype}`"
+        raise HandcraftError("bad-dtype", message, help=f"use one of {', '.join(FORMATS)}")
+    graph = lower(program.typed)
+    placed = place(graph)
+    weights = assemble(placed, program.typed.header, dtype)
+    model = Model(weights, program.typed.vocabulary, describe(placed, program))
+    return Compiled(program, graph, placed, model)
+
+
+def compile(  # noqa: A001 - the word users expect
+    program: Program | str | Path,
+    *,
+    dtype: str = "float32",
+    vocab: str | Sequence[Token] | range | None = None,
+    context: int | None = None,
+    attention: str | None = None,
+    output: str | None = None,
+) -> Model:
+    """Compile a program to a model.
+
+    Args:
+        program: a checked program, a path, a string that ends in `.rasp`, or source text.
+        dtype: the format of the weights: `float64`, `float32` or `float16`.
+        vocab: as for `parse`; only for a program that is not checked yet.
+        context: the same.
+        attention: the same.
+        output: the same.
+
+    Raises:
+        ProgramError: with every mistake of the program, or what cannot be built.
+        FileError: if a file cannot be read.
+    """
+    given = {"vocab": vocab, "context": context, "attention": attention, "output": output}
+    if not isinstance(program, Program):
+        program = parse(program, vocab=vocab, context=context, attention=attention, output=output)
+    elif any(value is not None for value in given.values()):
+        names = ", ".join(f"`{name}`" for name, value in given.items() if value is not None)
+        message = f"{names} cannot change a program that is checked already"
+        raise HandcraftError("bad-option", message, help="give them to `parse`")
+    return compile_program(program, dtype=dtype).model

@@ -1,0 +1,89 @@
+"""Dataflow graph -> placed graph: a layer for each operation, a column for each direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from handcraft.compiler.forms import Direction
+from handcraft.compiler.graph import Graph, Head, MlpOp, reads, writes
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLayer:
+    """The heads and MLP operations of one layer."""
+
+    heads: tuple[Head, ...]
+    mlps: tuple[MlpOp, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A graph with its layers, and the column of each direction in the residual stream."""
+
+    graph: Graph
+    layers: tuple[PlacedLayer, ...]
+    columns: Mapping[Direction, int]
+
+    @property
+    def d_model(self) -> int:
+        """Width of the residual stream."""
+        return max(1, len(self.columns))
+
+    def show(self) -> str:
+        """Return the placement as text."""
+        lines = [f"d_model {self.d_model}"]
+        for variable in self.graph.variables:
+            first = self.columns[(variable.name, 0)]
+            last = first + len(variable.labels) - 1
+            lines.append(f"columns {first}..{last} {variable.name}")
+        for number, layer in enumerate(self.layers):
+            lines.append(f"layer {number}")
+            lines.extend(f"  head {i} {head.name}" for i, head in enumerate(layer.heads))
+            first = 0
+            for mlp in layer.mlps:
+                lines.append(f"  neurons {first}..{first + len(mlp.neurons) - 1} {mlp.name}")
+                first += len(mlp.neurons)
+        return "\n".join(lines) + "\n"
+
+
+def place(graph: Graph) -> Placed:
+    """Give every operation the earliest layer in which all it reads has been written."""
+    written: dict[Direction, int] = {}
+    slots: dict[int, list[Head | MlpOp]] = {}
+    for op in graph.ops:
+        ready = max((written.get(d, 0) for d in reads(op)), default=0)
+        time = ready // 2 * 2 + 1 if isinstance(op, Head) else (ready + 2) // 2 * 2
+        slots.setdefault(time, []).append(op)
+        for d in writes(op):
+            written[d] = max(written.get(d, 0), time)
+    layers = []
+    for number in range(max(slots, default=0) // 2 + 1):
+        heads = tuple(op for op in slots.get(2 * number + 1, []) if isinstance(op, Head))
+        mlps = tuple(op for op in slots.get(2 * number + 2, []) if isinstance(op, MlpOp))
+        if heads or mlps:
+            layers.append(PlacedLayer(heads, mlps))
+    columns: dict[Direction, int] = {}
+    for variable in graph.variables:
+        for index in range(len(variable.labels)):
+            columns[(variable.name, index)] = len(columns)
+    placed = Placed(graph, tuple(layers), columns)
+    verify(placed)
+    return placed
+
+
+def verify(placed: Placed) -> None:
+    """Assert that readers come after writers and no two directions share a column."""
+    assert len(set(placed.columns.values())) == len(placed.columns)
+    last: dict[Direction, int] = {}
+    first: dict[Direction, int] = {}
+    for number, layer in enumerate(placed.layers):
+        for step, ops in ((2 * number, layer.heads), (2 * number + 1, layer.mlps)):
+            for op in ops:
+                for d in reads(op):
+                    first.setdefault(d, step)
+                for d in writes(op):
+                    last[d] = step
+    readers = {d: step for d, step in first.items() if d in last}
+    for d, step in readers.items():
+        assert last[d] < step or d[0] == "tokens", f"{d} is read before it is whole"

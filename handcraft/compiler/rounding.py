@@ -1,0 +1,41 @@
+"""Rounds rationals to a floating-point format, once, to nearest and ties to even."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from handcraft.errors import HandcraftError
+from handcraft.runtime.weights import Array
+
+
+def rounded(number: Fraction, dtype: str) -> np.floating[object]:  # type: ignore[type-var]
+    """Return the nearest number of a format.
+
+    Raises:
+        HandcraftError: `not-finite` where the format has no number that large.
+    """
+    kind = np.dtype(dtype).type
+    with np.errstate(over="ignore"):
+        near = kind(float(number))
+    if not np.isfinite(near):
+        message = f"the weight {float(number):g} is too large for {dtype}"
+        raise HandcraftError("not-finite", message, help="use a format with a larger range")
+    if Fraction(float(near)) == number or dtype == "float64":
+        return near
+    neighbours = [near, np.nextafter(near, kind(-np.inf)), np.nextafter(near, kind(np.inf))]
+    return min(
+        (n for n in neighbours if np.isfinite(n)),
+        key=lambda n: (abs(Fraction(float(n)) - number), _is_odd(n)),
+    )
+
+
+def zeros(shape: tuple[int, ...], dtype: str) -> Array:
+    """Return an array of zeros."""
+    array: Array = np.zeros(shape, dtype=dtype)
+    return array
+
+
+def _is_odd(number: np.floating[object]) -> int:  # type: ignore[type-var]
+    return int(number.view(f"u{number.dtype.itemsize}")) & 1

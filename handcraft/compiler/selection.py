@@ -1,0 +1,298 @@
+"""A selector as a sum of disjoint conjunctions, each of one table for a key and query variable.
+
+In one head scores add up, so a conjunction of tables is one head: a pair scores one unit for each
+table that holds it, and exactly the selected pairs score all of them. A disjunction has no such
+form, but disjoint conjunctions can be counted by one head each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from math import prod
+from operator import or_
+from typing import TypeAlias
+
+from handcraft.errors import ProgramError
+from handcraft.language.domain_rules import LARGEST_TABLE
+from handcraft.language.domains import Finite
+from handcraft.language.typed import (
+    AllOf,
+    AnyOf,
+    Best,
+    Compare,
+    First,
+    Full,
+    Indices,
+    Latest,
+    NoneOf,
+    TypedProgram,
+)
+from handcraft.language.values import Outcome, Undefined, compare
+
+MOST_TERMS = 64
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Carrier:
+    """A one-hot variable that a selector reads.
+
+    The values of an s-op, or the position of the one key that a selector takes (none: all zeros).
+    """
+
+    kind: str
+    node: int
+
+
+SOP = "sop"
+PLACE = "place"
+
+Pair: TypeAlias = tuple[Carrier | None, Carrier | None]
+"""A key and a query variable; None where only the other one matters."""
+
+Rows: TypeAlias = tuple[int, ...]
+"""For each query value the set of key values that it selects, as bits."""
+
+Term: TypeAlias = Mapping[Pair, Rows]
+"""A conjunction: every pair's table holds."""
+
+
+class TooManyTermsError(Exception):
+    """The selector has no short form as a sum of conjunctions."""
+
+
+class Selection:
+    """Writes selectors of one program as disjoint conjunctions.
+
+    Args:
+        program: the program.
+        base: the leaf that an s-op is a free function of, and its value for each of the leaf's
+            values; the s-op itself where it is no such function.
+    """
+
+    def __init__(
+        self,
+        program: TypedProgram,
+        base: Callable[[int], tuple[int | None, Sequence[Outcome]]],
+    ) -> None:
+        self.program = program
+        self.base = base
+
+    def terms(self, selector: int) -> list[Term]:
+        """Return disjoint conjunctions whose union is the selector.
+
+        Raises:
+            TooManyTermsError: where they are more than `MOST_TERMS`.
+        """
+        op = self.program.nodes[selector].op
+        match op:
+            case Full():
+                return [{}]
+            case Compare(op_, key, query):
+                return self._simplified([self._literal(op_, key, query)])
+            case AllOf(left, right):
+                return self._both(self.terms(left), self.terms(right))
+            case AnyOf(left, right):
+                one, other = self.terms(left), self.terms(right)
+                united = self._united(one, other)
+                if united is not None:
+                    return united
+                return self._simplified([*one, *self._both(self._negated(one), other)])
+            case NoneOf(operand):
+                return self._negated(self.terms(operand))
+            case Best() | First() | Latest():
+                place = Carrier(PLACE, selector)
+                rows = tuple(1 << i for i in range(self.program.context))
+                return [{(self.position(), place): rows}]
+            case _:
+                raise AssertionError(f"{op} is no selector")
+
+    def joint(self, selector: int) -> tuple[tuple[Carrier, ...], tuple[Carrier, ...], Rows]:
+        """Return the variables of a selector's keys and queries, and its table over their tuples.
+
+        Raises:
+            ProgramError: where the table has more than `LARGEST_TABLE` cells.
+        """
+        literals = dict(self._literals(selector))
+        pairs = [pair for term in literals.values() for pair in term]
+        keys = tuple(sorted({key for key, _ in pairs if key is not None}))
+        queries = tuple(sorted({query for _, query in pairs if query is not None}))
+        widths = [prod(self.size(c) for c in side) for side in (keys, queries)]
+        if widths[0] * widths[1] > LARGEST_TABLE:
+            span = self.program.nodes[selector].span
+            message = f"this selector needs a table of {widths[0]} keys and {widths[1]} queries"
+            help_ = "use a smaller context or vocabulary, or fewer s-ops in one selector"
+            raise ProgramError("domain-too-large", message, span, help=help_)
+        tuples = list(product(*(range(self.size(c)) for c in keys)))
+        holding = {
+            (carrier, value): sum(1 << t for t, row in enumerate(tuples) if row[place] == value)
+            for place, carrier in enumerate(keys)
+            for value in range(self.size(carrier))
+        }
+        everything = (1 << len(tuples)) - 1
+        rows = []
+        for values in product(*(range(self.size(c)) for c in queries)):
+            at = dict(zip(queries, values, strict=True))
+            found: dict[int, int] = {}
+            for number, term in literals.items():
+                row = everything
+                for (key, query), table in term.items():
+                    bits = table[0 if query is None else at[query]]
+                    if key is None:
+                        row &= everything if bits else 0
+                    else:
+                        held = (holding[key, v] for v in range(self.size(key)) if bits >> v & 1)
+                        row &= reduce(or_, held, 0)
+                found[number] = row
+            rows.append(self._row_of(selector, found, everything))
+        return keys, queries, tuple(rows)
+
+    def _literals(self, selector: int) -> Iterator[tuple[int, Term]]:
+        """Yield the parts of a selector that are single conjunctions, with their numbers."""
+        op = self.program.nodes[selector].op
+        match op:
+            case AllOf(left, right) | AnyOf(left, right):
+                yield from self._literals(left)
+                yield from self._literals(right)
+            case NoneOf(operand):
+                yield from self._literals(operand)
+            case Compare(op_, key, query):
+                yield selector, self._literal(op_, key, query)
+            case _:
+                yield selector, self.terms(selector)[0]
+
+    def _row_of(self, selector: int, found: Mapping[int, int], everything: int) -> int:
+        op = self.program.nodes[selector].op
+        match op:
+            case AllOf(left, right):
+                return self._row_of(left, found, everything) & self._row_of(
+                    right, found, everything
+                )
+            case AnyOf(left, right):
+                return self._row_of(left, found, everything) | self._row_of(
+                    right, found, everything
+                )
+            case NoneOf(operand):
+                return everything & ~self._row_of(operand, found, everything)
+            case _:
+                return found[selector]
+
+    def position(self) -> Carrier:
+        """Return the variable of positions, whether or not the program has `indices`."""
+        for number, node in enumerate(self.program.nodes):
+            if isinstance(node.op, Indices):
+                return Carrier(SOP, number)
+        return Carrier(SOP, -1)
+
+    def size(self, carrier: Carrier | None) -> int:
+        """Return the number of values of a variable."""
+        if carrier is None:
+            return 1
+        if carrier.kind == PLACE or carrier.node == -1:
+            return self.program.context
+        domain = self.program.nodes[carrier.node].domain
+        assert isinstance(domain, Finite)
+        return len(domain.values)
+
+    def _literal(self, op: str, key: int, query: int) -> Term:
+        key_base, keys = self.base(key)
+        query_base, queries = self.base(query)
+        pair = (
+            None if key_base is None else Carrier(SOP, key_base),
+            None if query_base is None else Carrier(SOP, query_base),
+        )
+        return {pair: tuple(_row(op, keys, query_value) for query_value in queries)}
+
+    def _both(self, left: Sequence[Term], right: Sequence[Term]) -> list[Term]:
+        if len(left) * len(right) > MOST_TERMS * MOST_TERMS:
+            raise TooManyTermsError
+        return self._simplified([self._joined(a, b) for a in left for b in right])
+
+    def _joined(self, left: Term, right: Term) -> Term:
+        joined = dict(left)
+        for pair, rows in right.items():
+            mine = joined.get(pair)
+            joined[pair] = (
+                rows if mine is None else tuple(a & b for a, b in zip(mine, rows, strict=True))
+            )
+        return joined
+
+    def _united(self, left: Sequence[Term], right: Sequence[Term]) -> list[Term] | None:
+        """Return the union of two tables over one pair as one table."""
+        pairs = {pair for term in (*left, *right) for pair in term}
+        if len(left) != 1 or len(right) != 1 or len(pairs) != 1:
+            return None
+        (pair,) = pairs
+        if pair not in left[0] or pair not in right[0]:
+            return None
+        rows = tuple(a | b for a, b in zip(left[0][pair], right[0][pair], strict=True))
+        return self._simplified([{pair: rows}])
+
+    def _negated(self, terms: Sequence[Term]) -> list[Term]:
+        """Return the complement: of A1 and A2 ... it is not A1, or A1 and not A2, or ..."""
+        result: list[Term] = [{}]
+        for term in terms:
+            pieces: list[Term] = []
+            held: dict[Pair, Rows] = {}
+            for pair, rows in term.items():
+                everything = (1 << self.size(pair[0])) - 1
+                pieces.append({**held, pair: tuple(everything & ~row for row in rows)})
+                held[pair] = rows
+            result = self._both(result, self._simplified(pieces))
+        return result
+
+    def _simplified(self, terms: Sequence[Term]) -> list[Term]:
+        """Drop empty terms, and tables that hold everything that can be seen."""
+        kept: list[Term] = []
+        for term in terms:
+            seen = {pair: self._visible(pair, rows) for pair, rows in term.items()}
+            if any(not any(rows) for rows in seen.values()):
+                continue
+            kept.append(self._folded({p: r for p, r in term.items() if not self._is_full(p, r)}))
+        if len(kept) > MOST_TERMS:
+            raise TooManyTermsError
+        return kept
+
+    def _folded(self, term: dict[Pair, Rows]) -> Term:
+        """Put a table of one variable into a table of that variable and another."""
+        folded = dict(term)
+        for pair in [p for p in term if None in p and p != (None, None)]:
+            for other in [p for p in folded if None not in p]:
+                key, query = pair
+                if key is not None and key == other[0]:
+                    folded[other] = tuple(row & term[pair][0] for row in folded[other])
+                    del folded[pair]
+                    break
+                if query is not None and query == other[1]:
+                    everything = (1 << self.size(other[0])) - 1
+                    folded[other] = tuple(
+                        row & (everything if mine else 0)
+                        for row, mine in zip(folded[other], term[pair], strict=True)
+                    )
+                    del folded[pair]
+                    break
+        return folded
+
+    def _is_full(self, pair: Pair, rows: Rows) -> bool:
+        everything = (1 << self.size(pair[0])) - 1
+        return self._visible(pair, rows) == self._visible(pair, (everything,) * len(rows))
+
+    def _visible(self, pair: Pair, rows: Rows) -> Rows:
+        """Return a table without the pairs that the causal mask hides."""
+        position = self.position()
+        if not self.program.causal or pair != (position, position):
+            return rows
+        return tuple(row & ((1 << (i + 1)) - 1) for i, row in enumerate(rows))
+
+
+def _row(op: str, keys: Sequence[Outcome], query: Outcome) -> int:
+    """Return the keys that a query value selects; what has no value selects nothing."""
+    if isinstance(query, Undefined):
+        return 0
+    return sum(
+        1 << j
+        for j, key in enumerate(keys)
+        if not isinstance(key, Undefined) and compare(op, key, query)
+    )
