@@ -18,7 +18,7 @@ from handcraft.compiler.graph import (
 from handcraft.compiler.neurons import Layer, Unit
 from handcraft.compiler.sops import Sops
 from handcraft.errors import ProgramError, Span
-from handcraft.language.domains import Finite, Lattice, Mixed, bounds, is_numeric
+from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, is_numeric, union
 from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, TypedProgram
 from handcraft.language.values import Undefined, Value, order
 from handcraft.runtime.vocabulary import Token
@@ -39,11 +39,17 @@ def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
             return _tokens(program, draft, sops, _allowed(program, draft, sops, choices, span), span)
         case Logits(tokens, values):
             forms = tuple(_without_constant(draft, sops, sops.number(v)) for v in values)
-            return draft.finished(LogitReadout(tokens, forms), (), Fraction(0))
+            return draft.finished(LogitReadout(tokens, forms), (), _spacing(sops, values))
         case Output(value):
             return _output(draft, sops, value)
         case _:
             assert_never(program.result)
+
+
+def _spacing(sops: Sops, values: Sequence[int]) -> Fraction:
+    """Return the least distance of two different logits."""
+    every = as_lattice(union(*(sops.domain(v) for v in values)))
+    return every.spacing
 
 
 Decision = tuple[Mapping[Value, Form], Fraction]

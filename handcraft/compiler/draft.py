@@ -33,6 +33,10 @@ from handcraft.compiler.neurons import Layer
 from handcraft.errors import Span
 
 
+NUMBER = "value"
+"""The one label of a variable that holds a number of any sign."""
+
+
 class StartNeededError(Exception):
     """The graph was begun without a start token, and a head needs one."""
 
@@ -137,7 +141,7 @@ class Draft:
         A head that looks at the same keys does it, if there is one and the forms exist in time.
         """
         reads = (*pattern.queries, *pattern.keys, *columns)
-        time = self.time(reads) // 2 * 2 + 1
+        time = (self.time(reads) + 1) // 2 * 2 + 1
         head = self._same_pattern(pattern, columns)
         if head is None:
             head = _HeadDraft(self._op_name(name), pattern, time, text, span)
@@ -170,41 +174,34 @@ class Draft:
             self._written(target, sum(active, layer.bias[k]), time)
 
     def send(self, values: Mapping[Direction, Form], name: str, span: Span) -> None:
-        """Add forms to directions, by the operations that write what the forms read.
+        """Add forms to directions that embeddings write, after their last reader.
 
-        What an embedding wrote is copied by neurons (its directions are 0 or 1); a constant is
-        added by the last operation.
+        An operation that writes what a form reads adds a multiple of it to the target itself, if
+        that comes late enough; the rest is copied by neurons, and constants by the last operation.
         """
+        targets = set(values)
+        last = max((op.time for op in self._ops if targets & _read(op)), default=0)
         copies: dict[Direction, dict[Direction, Fraction]] = {}
         constants: dict[Direction, Fraction] = {}
         for target, form in values.items():
             if form.constant:
                 constants[target] = form.constant
             for read, coefficient in form.terms:
-                if not self._send(read, coefficient, target):
+                writers = [op for op in self._ops if read in _written(op)]
+                if writers and all(op.time >= last for op in writers):
+                    for out in (out for op in writers for out in _outputs(op) if read in out):
+                        out[target] = out.get(target, Fraction(0)) + coefficient * out[read]
+                else:
                     copies.setdefault(read, {})[target] = coefficient
-        if copies:
-            joined = _joined(copies)
-            time = (self.time([pre for pre, _ in joined]) + 2) // 2 * 2
+        late = [op for op in self._ops if op.time >= last]
+        if copies or (constants and not late):
+            units = _copies(copies, self.variables)
+            time = (max(self.time([pre for pre, _ in units]), last) + 2) // 2 * 2
             text = "copies to the token directions"
-            self._ops.append(_MlpDraft(self._op_name(name), time, text, span, joined, constants))
-        elif constants and self._ops:
-            last = max(self._ops, key=lambda op: op.time)
-            for target, value in constants.items():
-                last.bias[target] = last.bias.get(target, Fraction(0)) + value
+            self._ops.append(_MlpDraft(self._op_name(name), time, text, span, units, constants))
         elif constants:
-            text = "adds constants to the token directions"
-            self._ops.append(_MlpDraft(self._op_name(name), 2, text, span, [], constants))
-
-    def _send(self, read: Direction, coefficient: Fraction, target: Direction) -> bool:
-        """Let every operation that writes a direction write a multiple of it to the target too."""
-        found = False
-        for op in self._ops:
-            for out in (*(o for _, o in _parts(op)), op.bias):
-                if read in out:
-                    out[target] = out.get(target, Fraction(0)) + coefficient * out[read]
-                    found = True
-        return found
+            for target, value in constants.items():
+                late[-1].bias[target] = late[-1].bias.get(target, Fraction(0)) + value
 
     # The whole -------------------------------------------------------------------------------
 
@@ -239,18 +236,44 @@ class Draft:
         return unique
 
 
-def _joined(
-    copies: Mapping[Direction, Mapping[Direction, Fraction]],
-) -> list[tuple[Form, dict[Direction, Fraction]]]:
-    """Return a neuron for each group of directions of one variable that are copied alike."""
-    groups: dict[tuple[str, tuple[tuple[Direction, Fraction], ...]], list[Form]] = {}
-    for (name, index), outs in sorted(copies.items()):
-        groups.setdefault((name, form_writes(outs)), []).append(direction(name, index))
-    return [(combine((1, f) for f in forms), dict(outs)) for (_, outs), forms in groups.items()]
+def _read(op: _HeadDraft | _MlpDraft) -> set[Direction]:
+    """Return the directions that an operation reads."""
+    forms = [form for form, _ in _parts(op)]
+    if isinstance(op, _HeadDraft):
+        forms += [*op.pattern.queries, *op.pattern.keys]
+    return {d for form in forms for d in form.directions}
+
+
+def _outputs(op: _HeadDraft | _MlpDraft) -> list[dict[Direction, Fraction]]:
+    return [*(out for _, out in _parts(op)), op.bias]
+
+
+def _written(op: _HeadDraft | _MlpDraft) -> set[Direction]:
+    return {d for out in _outputs(op) for d in out}
 
 
 def _parts(op: _HeadDraft | _MlpDraft) -> list[tuple[Form, dict[Direction, Fraction]]]:
     return op.columns if isinstance(op, _HeadDraft) else op.units
+
+
+def _copies(
+    copies: Mapping[Direction, Mapping[Direction, Fraction]], variables: Mapping[str, Variable]
+) -> list[tuple[Form, dict[Direction, Fraction]]]:
+    """Return neurons that copy directions: one for those of a one-hot that go the same way.
+
+    A number may be negative: it is relu(x) - relu(-x).
+    """
+    units: list[tuple[Form, dict[Direction, Fraction]]] = []
+    groups: dict[tuple[str, tuple[tuple[Direction, Fraction], ...]], list[Form]] = {}
+    for (name, index), outs in sorted(copies.items()):
+        if variables[name].labels == (NUMBER,):
+            for sign in (1, -1):
+                out = {target: sign * c for target, c in outs.items()}
+                units.append((direction(name, index).scaled(sign), out))
+        else:
+            groups.setdefault((name, form_writes(outs)), []).append(direction(name, index))
+    joined = [(combine((1, f) for f in forms), dict(outs)) for (_, outs), forms in groups.items()]
+    return units + joined
 
 
 def _frozen(op: _HeadDraft | _MlpDraft) -> Op:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from handcraft.compiler.attention import Attention, OneHot
-from handcraft.compiler.draft import Draft
+from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.forms import Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import Layer, Unit, interpolate
 from handcraft.compiler.selection import SOP, Carrier, Selection, Term, TooManyTermsError
@@ -71,17 +71,18 @@ class Gathering:
         moved = self._onehot(op.value)
         index = {order(v): k for k, v in enumerate(values)}
         name = self._variable(node, [str(v) for v in values])
-        default = self._default(op)
+        counts = self.program.nodes[op.selector].counts
+        assert counts is not None
+        default = self._default(op) if counts.fewest == 0 else None
         columns: list[tuple[Form, Number | None]] = [(constant(0), 0) for _ in values]
         for value, form in zip(moved.values, moved.forms, strict=True):
-            columns[index[order(value)]] = (form, 0)
-        if op.default is None:
+            if order(value) in index:
+                columns[index[order(value)]] = (form, 0)
+        if op.default is None or counts.fewest > 0:
             columns = [(form, None) for form, _ in columns]
         elif default is not None:
             columns[index[order(default)]] = (columns[index[order(default)]][0], 1)
         targets: list[Direction] = [(name, k) for k in range(len(values))]
-        counts = self.program.nodes[op.selector].counts
-        assert counts is not None
         if op.default is not None and default is None and counts.fewest == 0:
             gated = self._onehot(op.default)
             empty = self._empty(node, op.selector)
@@ -142,7 +143,7 @@ class Gathering:
     def _mean(self, node: int, selector: int, value: int, default: int | None) -> Form:
         known = self.program.nodes[node]
         moved = self._number(value)
-        name = self._variable(node, ("value",))
+        name = self._variable(node, (NUMBER,))
         op = known.op
         assert isinstance(op, Aggregate)
         counts = self.program.nodes[selector].counts
@@ -199,12 +200,12 @@ class Gathering:
         counts = self.program.nodes[selector].counts
         assert counts is not None
         if counts.most <= 1:
-            name = self._variable(node, ("value",))
+            name = self._variable(node, (NUMBER,))
             self.attention.move(selector, [(constant(1), 0)], [(name, 0)], name, self._said(known))
             return direction(name, 0)
         shares = self._counted(node, selector)
         fewest, most = (counts.fewest, counts.most) if len(shares) == 1 else (0, counts.most)
-        name = self._variable(node, ("value",))
+        name = self._variable(node, (NUMBER,))
         for share, _ in shares:
             self._count_from(share, fewest, most, 1, name, known)
         return direction(name, 0)
@@ -223,7 +224,7 @@ class Gathering:
         counts = self.program.nodes[selector].counts
         assert counts is not None
         if counts.most <= 1:
-            name = self._variable(node, ("value",))
+            name = self._variable(node, (NUMBER,))
             column = [(self._number(value), 0)]
             self.attention.move(selector, column, [(name, 0)], name, self._said(known))
             return direction(name, 0)
@@ -238,7 +239,7 @@ class Gathering:
         For each width w a neuron that only its positions let through adds w (mean - low).
         """
         known = self.program.nodes[node]
-        name = self._variable(node, ("mean",))
+        name = self._variable(node, (NUMBER,))
         self.attention.move(selector, [(self._number(value), 0)], [(name, 0)], name, self._said(known))
         mean = direction(name, 0)
         domain = self.program.nodes[value].domain
@@ -252,7 +253,7 @@ class Gathering:
             here = combine((1, places[i]) for i, width in enumerate(widths) if width == w)
             pre = mean.plus(-low) + here.plus(-1).scaled(high - low)
             units.append(Unit(pre, {0: Fraction(w)}))
-        total = self._variable(node, ("value",))
+        total = self._variable(node, (NUMBER,))
         layer = Layer(tuple(units), (Fraction(0),))
         self.draft.compute(total, layer, [(total, 0)], self._said(known), known.span)
         return direction(total, 0) + combine((low * w, f) for w, f in zip(widths, places, strict=True))
@@ -262,7 +263,7 @@ class Gathering:
         known = self.program.nodes[node]
         onehot = self._onehot(value)
         carrier = Carrier(SOP, value)
-        name = self._variable(node, ("value",))
+        name = self._variable(node, (NUMBER,))
         most = self.program.context
         if len(onehot.values) == 1:
             for share, _ in self.attention.shares(selector, {}, f"{name}.share", self._said(known)):

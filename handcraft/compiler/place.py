@@ -53,7 +53,7 @@ def place(graph: Graph) -> Placed:
     slots: dict[int, list[Head | MlpOp]] = {}
     for op in graph.ops:
         ready = max((written.get(d, 0) for d in reads(op)), default=0)
-        time = ready // 2 * 2 + 1 if isinstance(op, Head) else (ready + 2) // 2 * 2
+        time = (ready + 1) // 2 * 2 + 1 if isinstance(op, Head) else (ready + 2) // 2 * 2
         slots.setdefault(time, []).append(op)
         for d in writes(op):
             written[d] = max(written.get(d, 0), time)
@@ -75,15 +75,21 @@ def place(graph: Graph) -> Placed:
 def verify(placed: Placed) -> None:
     """Assert that readers come after writers and no two directions share a column."""
     assert len(set(placed.columns.values())) == len(placed.columns)
-    last: dict[Direction, int] = {}
-    first: dict[Direction, int] = {}
+    embedded = {
+        (e.variable, i) for e in placed.graph.embeddings for i in range(len(e.rows[0]))
+    }
+    reads_at: dict[Direction, list[int]] = {}
+    writes_at: dict[Direction, list[int]] = {}
     for number, layer in enumerate(placed.layers):
         for step, ops in ((2 * number, layer.heads), (2 * number + 1, layer.mlps)):
             for op in ops:
                 for d in reads(op):
-                    first.setdefault(d, step)
+                    reads_at.setdefault(d, []).append(step)
                 for d in writes(op):
-                    last[d] = step
-    readers = {d: step for d, step in first.items() if d in last}
-    for d, step in readers.items():
-        assert last[d] < step or d[0] == "tokens", f"{d} is read before it is whole"
+                    writes_at.setdefault(d, []).append(step)
+    for d, steps in writes_at.items():
+        read = reads_at.get(d, [])
+        if d in embedded:
+            assert all(r <= min(steps) for r in read), f"{d} is read after it was overwritten"
+        else:
+            assert all(r > max(steps) for r in read), f"{d} is read before it is whole"

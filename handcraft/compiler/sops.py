@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from handcraft.compiler.attention import Attention, OneHot
-from handcraft.compiler.draft import Draft
+from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
 from handcraft.compiler.gathering import Gathering
 from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, steps
@@ -25,6 +25,7 @@ from handcraft.language.typed import (
     Constant,
     Indices,
     Node,
+    Pick,
     Table,
     Tokens,
     Total,
@@ -116,6 +117,9 @@ class Sops:
                     and self.is_categorical(table.leaves[0])
                     and (default is None or isinstance(self.program.nodes[default].op, Constant))
                 )
+            case Apply() | Choose() | Pick():
+                domain = self.domain(leaf)
+                return isinstance(domain, Finite) and not is_numeric(domain)
             case _:
                 return False
 
@@ -156,7 +160,8 @@ class Sops:
             return constant(_numeric(table.outcomes[0]))
         if table is not None and len(table.leaves) == 1:
             leaf = table.leaves[0]
-            if self.is_categorical(leaf) and not self._moves_number(node, leaf, table):
+            own = leaf == node and isinstance(known.op, Apply | Choose | Pick)
+            if not own and self.is_categorical(leaf) and not self._moves_number(node, leaf, table):
                 forms = self.onehot(leaf).forms
                 pairs = zip(table.outcomes, forms, strict=True)
                 return combine((_numeric(o), f) for o, f in pairs if not isinstance(o, Undefined))
@@ -214,7 +219,7 @@ class Sops:
         smooth = interpolate(x, places, results)
         if len(smooth.units) < len(layer.units):
             layer = smooth
-        return self._write(node, layer, ("value",))[0]
+        return self._write(node, layer, (NUMBER,))[0]
 
     def carrier(self, leaf: int) -> tuple[Form, list[Fraction]]:
         """Return a number that tells a leaf's values apart, and what it is at each of them."""
@@ -282,7 +287,7 @@ class Sops:
         cells = [None if isinstance(o, Undefined) else classes[_numeric(o)] for o in table.outcomes]
         variables = [self.onehot(leaf).forms for leaf in table.leaves]
         layer = boxes(variables, cells, len(results))
-        return self._write(node, _weighted(layer, results), ("value",))[0]
+        return self._write(node, _weighted(layer, results), (NUMBER,))[0]
 
     def _chosen(self, node: int, op: Choose) -> Form:
         """Return `a if c else b` of numbers: each branch is let through by its gate.
@@ -298,7 +303,7 @@ class Sops:
             pre = self.number(branch).plus(-low) + gate.plus(-1).scaled(room)
             units.append((pre, {0: Fraction(1)}))
             total = total + gate.scaled(low)
-        form = self._write(node, _layer(units, 1), ("value",))[0]
+        form = self._write(node, _layer(units, 1), (NUMBER,))[0]
         return form + total
 
     def truth(self, node: int) -> Form:
@@ -349,9 +354,11 @@ class Sops:
         if kinds(self.domain(node)) <= {"boolean"}:
             x = self.number(node)
             return OneHot((False, True), (x.scaled(-1).plus(1), x), False)
-        if table is not None and len(table.leaves) == 1:
+        alone = table is not None and table.leaves == (node,)
+        symbolic = isinstance(known.op, Apply | Choose | Pick) and not is_numeric(self.domain(node))
+        if table is not None and len(table.leaves) == 1 and not (alone and symbolic):
             return self._stepped(node, table)
-        if table is not None and table.leaves != (node,):
+        if table is not None and not alone:
             if is_numeric(self.domain(node)) and not self._all_categorical(table):
                 return self._stepped_value(node)
             return self._boxed(node, table)
