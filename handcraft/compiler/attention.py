@@ -261,7 +261,7 @@ class Attention:
         return self._joints[carrier.node] if carrier.kind == JOINT else self.onehot(carrier.node)
 
     def _place(self, selector: int) -> OneHot:
-        """Return the position of the one key that a selector takes, all zeros for none."""
+        """Return the position of the one key that a selector takes, or none."""
         if selector not in self._places:
             node = self.program.nodes[selector]
             places = self.onehot(self.selection.position().node)
@@ -274,8 +274,10 @@ class Attention:
             targets = [(name, i) for i in range(self.program.context)]
             text = f"the position of {_said(node.span)}"
             self.move(selector, [(form, 0) for form in places.forms], targets, name, text)
-            forms = tuple(direction(*target) for target in targets)
-            self._places[selector] = OneHot(tuple(range(self.program.context)), forms, True)
+            taken = tuple(direction(*target) for target in targets)
+            none = combine((-1, form) for form in taken).plus(1)
+            values = (*range(self.program.context), "none")
+            self._places[selector] = OneHot(values, (*taken, none), True)
         return self._places[selector]
 
     def _exact(self, onehot: OneHot) -> OneHot:

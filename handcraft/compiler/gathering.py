@@ -265,18 +265,14 @@ class Gathering:
         carrier = Carrier(SOP, value)
         name = self._variable(node, (NUMBER,))
         most = self.program.context
-        if len(onehot.values) == 1:
-            for share, _ in self.attention.shares(selector, {}, f"{name}.share", self._said(known)):
-                self._count_from(share, 0, most, Fraction(onehot.values[0]), name, known)
-            return direction(name, 0)
         for index, v in enumerate(onehot.values):
             weight = Fraction(v) if not isinstance(v, str) else Fraction(0)
             if weight:
-                extra: Term = {(carrier, None): (1 << index,)}
+                extra: Term = {(carrier, None): (1 << index,)} if len(onehot.values) > 1 else {}
                 text = f"{v} in {self._said(known)}"
                 for share, _ in self.attention.shares(selector, extra, f"{name}.share", text):
                     self._count_from(share, 0, most, weight, name, known)
-        return direction(name, 0)
+        return direction(name, 0) if any(v for v in onehot.values) else constant(0)
 
     # Words -----------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ MOST_TERMS = 64
 class Carrier:
     """A one-hot variable that a selector reads.
 
-    The values of an s-op, or the position of the one key that a selector takes (none: all zeros).
+    The values of an s-op, or the position of the one key that a selector takes, or none.
     """
 
     kind: str
@@ -104,8 +104,8 @@ class Selection:
                 return self._negated(self.terms(operand))
             case Best() | First() | Latest():
                 place = Carrier(PLACE, selector)
-                rows = tuple(1 << i for i in range(self.program.context))
-                return [{(self.position(), place): rows}]
+                taken = tuple(1 << i for i in range(self.program.context))
+                return [{(self.position(), place): (*taken, 0)}]
             case _:
                 raise AssertionError(f"{op} is no selector")
 
@@ -190,7 +190,9 @@ class Selection:
         """Return the number of values of a variable."""
         if carrier is None:
             return 1
-        if carrier.kind == PLACE or carrier.node == -1:
+        if carrier.kind == PLACE:
+            return self.program.context + 1
+        if carrier.node == -1:
             return self.program.context
         domain = self.program.nodes[carrier.node].domain
         assert isinstance(domain, Finite)

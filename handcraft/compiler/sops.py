@@ -175,7 +175,8 @@ class Sops:
             case Apply(function, (left, right)) if function in COMPARISONS and all(
                 is_numeric(self.domain(a)) for a in (left, right)
             ):
-                if table is None or not self._all_categorical(table):
+                alone = table is None or table.leaves == (node,)
+                if alone or table is None or not self._all_categorical(table):
                     return self._comparison(node, function, left, right)
             case _:
                 pass
@@ -446,7 +447,11 @@ class Sops:
         name = self.draft.variable(self.label(node), labels, self.said(node), known.span)
         targets: list[Direction] = [(name, i) for i in range(len(labels))]
         self.draft.compute(name, layer, targets, self.said(node), known.span)
-        return tuple(direction(*target) for target in targets)
+        computed = {k for unit in layer.units for k, value in unit.out.items() if value}
+        return tuple(
+            direction(*target) if k in computed else constant(layer.bias[k])
+            for k, target in enumerate(targets)
+        )
 
     def _not_yet(self, node: Node) -> ProgramError:
         shown = str(node.domain)
