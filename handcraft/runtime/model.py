@@ -12,7 +12,7 @@ from handcraft.runtime.generation import generate, never_produced, window
 from handcraft.runtime.readout import Result, check_readout, read_values
 from handcraft.runtime.sampling import Sampling, forbid, greedy, probabilities
 from handcraft.runtime.transformer import Ids, forward
-from handcraft.runtime.vocabulary import INPUT, Text, Token, Vocabulary
+from handcraft.runtime.vocabulary import Text, Token, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,8 +42,8 @@ class Model:
         parameters: the arrays with their config.
         vocabulary: the tokens.
         description: what the logits mean, and which component computes what.
-        stop_reason: why the last `complete` stopped: `eos`, `length` or `context`; of a batch,
-            the reason of its last text.
+        stop_reasons: why the last `complete` stopped writing after each of its texts: `eos`,
+            `length` or `context`.
 
     Raises:
         HandcraftError: `bad-model` where the three parts do not fit together.
@@ -56,7 +56,7 @@ class Model:
         self.parameters = parameters
         self.vocabulary = vocabulary
         self.description = description
-        self.stop_reason: StopReason | None = None
+        self.stop_reasons: tuple[StopReason, ...] = ()
 
     @property
     def weights(self) -> Mapping[str, Array]:
@@ -72,6 +72,11 @@ class Model:
     def certificate(self) -> Mapping[str, object] | None:
         """What was proved about the model; None if nothing was."""
         return self.description.certificate
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why the last `complete` stopped; of a batch, why its last text did."""
+        return self.stop_reasons[-1] if self.stop_reasons else None
 
     def __repr__(self) -> str:
         name = self.description.provenance.get("program", "model")
@@ -127,17 +132,18 @@ class Model:
 
         Raises:
             InputError: `no-continuation` for an `output` program; `unknown-token`, `empty-text`,
-                `bad-temperature`, `bad-top-k`, `bad-length`.
+                `bad-temperature`, `bad-top-k`, `bad-length`, `bad-seed`.
         """
         self._check_predicts("complete")
         sampling = Sampling(temperature, top_k)
         if n < 0:
             raise InputError("bad-length", f"cannot write {n} tokens")
+        if seed is not None and seed < 0:
+            raise InputError("bad-seed", f"a seed is a whole number from 0, not `{seed}`")
         generator = np.random.default_rng(seed)
         texts, is_batch = self._texts(text)
-        written = []
-        for tokens in texts:
-            generation = generate(
+        generations = [
+            generate(
                 self.parameters,
                 self.vocabulary,
                 tokens,
@@ -147,8 +153,10 @@ class Model:
                 slide=slide or self.description.window_safe,
                 generator=generator,
             )
-            self.stop_reason = generation.stop_reason
-            written.append(self.vocabulary.join(generation.tokens))
+            for tokens in texts
+        ]
+        self.stop_reasons = tuple(generation.stop_reason for generation in generations)
+        written = [self.vocabulary.join(generation.tokens) for generation in generations]
         return written if is_batch else written[0]
 
     @overload
@@ -279,7 +287,7 @@ class Model:
 
     def _split_all(self, texts: Sequence[Text]) -> list[Tokens]:
         return [
-            self.vocabulary.split(text, f"{INPUT} {number}") for number, text in enumerate(texts)
+            self.vocabulary.split(text, f"<input {number}>") for number, text in enumerate(texts)
         ]
 
     def _ids(self, tokens: Tokens) -> Ids:

@@ -1,9 +1,9 @@
-"""Model files: arrays and one JSON text in an uncompressed `.npz`, the same bytes for the same model.
+"""Model files: arrays and one JSON text in an `.npz`, the same bytes for the same model.
 
 A file is data from anywhere, so reading believes no size that it states: members must be stored
 plain and lie within the file, headers must promise what is there and what the config expects,
 and nothing is unpickled. All this is checked before memory is taken.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -38,11 +38,14 @@ LONGEST_MANIFEST = 1 << 24
 LONGEST_HEADER = 4096
 """Bytes that the header of an array may have."""
 
+LONGEST_MESSAGE = 300
+"""Characters that an error tells of what is wrong with a file."""
+
 _MAGIC = b"\x93NUMPY"
 _OLDEST = (1980, 1, 1, 0, 0, 0)
 _HEADER = re.compile(
     r"\{'descr': '([<>|=]?[a-zA-Z]\d{0,9})', 'fortran_order': (True|False),"
-    r" 'shape': \(((?:\d{1,18},? ?)*)\), \} *\n"
+    r" 'shape': \(((?:\d{1,18}, )*(?:\d{1,18},?)?)\), \} *\n"
 )
 
 
@@ -138,11 +141,18 @@ def _read(source: Path) -> Model:
         raise
     except HandcraftError as error:
         code = "newer-format" if error.code == "newer-format" else "bad-file"
+        told = _printable(error.message)
         raise FileError(
-            code, f"`{source}` is no model that can be read: {error.message}", help=error.help
+            code, f"`{source}` is no model that can be read: {told}", help=error.help
         ) from None
     except OSError as error:
         raise FileError("cannot-read", f"cannot read `{source}`: {_reason(error)}") from None
+
+
+def _printable(message: str) -> str:
+    """Return a message with what a file put into it escaped and cut."""
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message[:LONGEST_MESSAGE])
+    return shown if len(message) <= LONGEST_MESSAGE else f"{shown}..."
 
 
 def _reason(error: OSError) -> str:
@@ -160,6 +170,7 @@ def _members(stream: IO[bytes], size: int) -> dict[str, bytes]:
         zipfile.BadZipFile,
         EOFError,
         NotImplementedError,
+        OSError,
         OverflowError,
         RuntimeError,
         ValueError,
@@ -172,12 +183,12 @@ def _check_entries(infos: list[zipfile.ZipInfo], size: int) -> None:
     seen: set[str] = set()
     for info in infos:
         if not info.filename.endswith(".npy"):
-            _refuse(f"the member `{_short(info.filename)}` is no array")
+            _refuse(f"the member `{info.filename}` is no array")
         if info.filename in seen:
-            _refuse(f"the member `{_short(info.filename)}` is there twice")
+            _refuse(f"the member `{info.filename}` is there twice")
         seen.add(info.filename)
         if info.compress_type != zipfile.ZIP_STORED:
-            _refuse(f"the member `{_short(info.filename)}` is compressed")
+            _refuse(f"the member `{info.filename}` is compressed")
     if sum(info.file_size for info in infos) > size:
         _refuse("its members are larger than the file")
 
@@ -233,19 +244,14 @@ def _header(name: str, data: bytes) -> _Header:
     size = 2 if version == b"\x01\x00" else 4
     begin = 8 + size
     if data[:6] != _MAGIC or version not in {b"\x01\x00", b"\x02\x00", b"\x03\x00"}:
-        _refuse(f"`{_short(name)}` is no array")
+        _refuse(f"`{name}` is no array")
     length = int.from_bytes(data[8:begin], "little")
     text = data[begin : begin + min(length, LONGEST_HEADER)].decode("latin-1")
     found = _HEADER.fullmatch(text)
     if found is None or len(text) != length:
-        _refuse(f"`{_short(name)}` has no header that can be read")
+        _refuse(f"`{name}` has no header that can be read")
     shape = tuple(int(number) for number in re.findall(r"\d+", found[3]))
     return _Header(found[1], found[2] == "True", shape, begin + length)
-
-
-def _short(name: str) -> str:
-    shown = name.encode("unicode_escape").decode("ascii")
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
 def _refuse(message: str) -> NoReturn:

@@ -7,9 +7,9 @@ Shapes leave out leading batch axes. Names carry the number of the layer, so tha
 | --- | --- | --- |
 | `embedding` | `[n_seq, d_model]` | token plus position |
 | `resid_pre.i` | `[n_seq, d_model]` | residual stream into layer i |
-| `attn_in.i`, `mlp_in.i` | `[n_seq, d_model]` | what the sublayer reads: the stream, normalised if the model has norms |
+| `attn_in.i`, `mlp_in.i` | `[n_seq, d_model]` | what the sublayer reads, after its norm |
 | `q.i`, `k.i`, `v.i` | `[n_head, n_seq, d_head]` | queries, keys, values |
-| `scores.i` | `[n_head, n_seq, n_seq]` | query x key, divided by sqrt(d_head); unseen keys are -inf |
+| `scores.i` | `[n_head, n_seq, n_seq]` | query x key by sqrt(d_head), unseen keys -inf |
 | `pattern.i` | `[n_head, n_seq, n_seq]` | softmax of the scores |
 | `mixed.i` | `[n_head, n_seq, d_head]` | values mixed by the pattern |
 | `attn_out.i`, `mlp_out.i` | `[n_seq, d_model]` | what the sublayer adds |
@@ -18,7 +18,7 @@ Shapes leave out leading batch axes. Names carry the number of the layer, so tha
 | `resid_post.i` | `[n_seq, d_model]` | residual stream out of layer i |
 | `final` | `[n_seq, d_model]` | what the unembedding reads |
 | `logits` | `[n_seq, n_out]` | |
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
