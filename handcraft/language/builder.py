@@ -6,17 +6,19 @@ from dataclasses import replace
 from math import prod
 from typing import assert_never
 
-from handcraft.errors import HandcraftError, ProgramError, Span
+from handcraft.errors import ProgramError, Span
 from handcraft.language.domain_rules import (
     function_domain,
     listed,
     mean_domain,
     sum_domain,
-    type_mistake,
 )
 from handcraft.language.domains import (
+    LONGEST_LIST,
+    NOTHING,
     Domain,
     Finite,
+    Mixed,
     as_lattice,
     finite,
     is_numeric,
@@ -50,7 +52,7 @@ from handcraft.language.typed import (
     Width,
     operands,
 )
-from handcraft.language.values import COMPARISONS, Outcome, Undefined, Value, apply, kind, truth
+from handcraft.language.values import Outcome, Undefined, Value, apply, cut, kind, truth
 
 LARGEST_JOINT_TABLE = 4096
 """An element-wise s-op is kept as a function of its leaves up to this many cells."""
@@ -75,7 +77,7 @@ class Builder:
         """Return the node of an operation, made now unless an equal one exists.
 
         Raises:
-            ProgramError: if the kinds of its operands do not fit, or its domain is too large.
+            ProgramError: `domain-too-large`, or `too-large` for too many operations.
         """
         op = self._merged(op, span)
         known = self._numbers.get(op)
@@ -84,12 +86,8 @@ class Builder:
         if len(self.nodes) >= MOST_NODES:
             message = f"the program makes more than {MOST_NODES} operations"
             raise ProgramError("too-large", message, span, help="use fewer or shorter loops")
-        self._numbers[op] = len(self.nodes)
-        try:
-            self.nodes.append(self._node(op, span))
-        except HandcraftError:
-            del self._numbers[op]
-            raise
+        self.nodes.append(self._node(op, span))
+        self._numbers[op] = len(self.nodes) - 1
         return self._numbers[op]
 
     def name(self, number: int, name: str) -> None:
@@ -108,6 +106,15 @@ class Builder:
         counts_ = self.nodes[number].counts
         assert counts_ is not None
         return counts_
+
+    def why_undefined(self, number: int) -> str | None:
+        """Return why an s-op has no value on any input, None if it can have one."""
+        if self.domain(number) != NOTHING:
+            return None
+        table = self.nodes[number].table
+        outcomes = () if table is None else table.outcomes
+        reasons = (each.message for each in outcomes if isinstance(each, Undefined))
+        return next(reasons, "nothing is ever selected")
 
     def value(self, number: int) -> Value | None:
         """Return the value of a constant node, None for others."""
@@ -143,16 +150,15 @@ class Builder:
     def _node(self, op: Op, span: Span) -> Node:
         if isinstance(op, SELECTORS):
             return self._selector(op, span)
-        self._check_kinds(op, span)
         table = self._table(op)
         domain = listed(_defined(table)) if table is not None else self._domain(op, span)
+        self._refuse_many_texts(domain, span)
         if table is None and isinstance(domain, Finite):
             table = Table((len(self.nodes),), domain.values)
         return Node(op, domain, None, table, None, span)
 
     def _selector(self, op: Op, span: Span) -> Node:
         assert isinstance(op, SELECTORS)
-        self._check_kinds(op, span)
         context = self.header.context
         reach_ = reach(op, self.nodes, self._reaches, context)
         inner = self.nodes[op.selector].counts if isinstance(op, Best | First | Latest) else None
@@ -160,31 +166,6 @@ class Builder:
         counts_ = counts(reach_, op, inner, causal=causal)
         self._reaches[len(self.nodes)] = reach_
         return Node(op, None, counts_, None, None, span)
-
-    def _check_kinds(self, op: Op, span: Span) -> None:
-        match op:
-            case Apply(function, arguments):
-                mistake = type_mistake(function, [self.domain(a) for a in arguments])
-                if mistake is not None:
-                    raise ProgramError("type", mistake, span, help=_kind_help(function))
-            case Compare(op_, key, query) if op_ not in ("==", "!="):
-                mistake = type_mistake(op_, [self.domain(key), self.domain(query)])
-                if mistake is not None:
-                    raise ProgramError("type", mistake, span)
-            case Choose(condition):
-                if "string" in kinds(self.domain(condition)):
-                    message = "a condition needs a boolean or a number, and this can be a string"
-                    raise ProgramError("type", message, self.nodes[condition].span)
-            case Total(_, value):
-                if "string" in kinds(self.domain(value)):
-                    message = "`sum` needs numbers, and this can be a string"
-                    raise ProgramError("type", message, span)
-            case Best(_, score):
-                if "string" in kinds(self.domain(score)):
-                    message = "the score of `best` needs numbers, and this can be a string"
-                    raise ProgramError("type", message, span)
-            case _:
-                pass
 
     def _table(self, op: Op) -> Table | None:
         """Return an element-wise operation as a function of its leaves, where that is small."""
@@ -251,11 +232,26 @@ class Builder:
         domains = [self.domain(a) for a in arguments]
         domain = function_domain(function, domains)
         if domain is None:
-            message = f"`{function}` would need a table over too many values"
-            shown = " and ".join(str(d) for d in domains)
-            help_ = f"its operands are {shown}: use a smaller context, or `latest(...)` before it"
+            shown = " and ".join(_described(each) for each in domains)
+            has = "operands have" if len(domains) > 1 else "operand has"
+            message = f"`{function}` has too many results to list: its {has} {shown}"
+            help_ = "use a smaller context or vocabulary, or `latest(...)` where a mean is taken"
             raise ProgramError("domain-too-large", message, span, help=help_)
         return domain
+
+    def _refuse_many_texts(self, domain: Domain, span: Span) -> None:
+        """Raise where there are too many values for a list that are no numbers.
+
+        A vocabulary may be larger than `LONGEST_LIST`; its tokens, and an s-op made of them in
+        two ways, may be listed all the same.
+        """
+        most = max(LONGEST_LIST, 2 * len(self.header.vocabulary))
+        others = domain.others if isinstance(domain, Mixed) else domain
+        texts = sum(kind(v) == "string" for v in others.values) if isinstance(others, Finite) else 0
+        if texts > most:
+            message = f"this can be {texts} different strings, more than {most}"
+            help_ = "keep its parts apart, or use a smaller vocabulary"
+            raise ProgramError("domain-too-large", message, span, help=help_)
 
 
 def broadcast(table: Table, leaves: tuple[int, ...], sizes: list[int]) -> list[Outcome]:
@@ -295,9 +291,16 @@ def evaluate(op: Apply | Choose | Pick, row: tuple[Outcome, ...]) -> Outcome:
             for value, option in zip(values, row[1:], strict=True):
                 if value == key:
                     return option
-            return Undefined("missing-key", f"no entry for {key!r}")
+            return Undefined("missing-key", f"the table has no entry for {cut(key)}")
         case _:
             assert_never(op)
+
+
+def _described(domain: Domain) -> str:
+    """Return what values an operand has, in a few words."""
+    if not isinstance(domain, Finite):
+        return f"the values {domain}"
+    return "1 value" if len(domain.values) == 1 else f"{len(domain.values)} values"
 
 
 def _defined(table: Table) -> list[Value]:
@@ -311,9 +314,3 @@ def _as_numbers(domain: Domain) -> Domain:
     if isinstance(domain, Finite):
         return finite(int(v) if isinstance(v, bool) else v for v in domain.values)
     return as_lattice(union(as_lattice(domain), Finite((0, 1))))
-
-
-def _kind_help(function: str) -> str | None:
-    if function in COMPARISONS:
-        return "compare with a string, or convert with `str(...)` or `int(...)`"
-    return "convert with `int(...)`, or count with `indicator(...)`"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from handcraft.errors import ProgramError, Span
+from handcraft.language.calls import call
 from handcraft.language.compile_time import (
+    DERIVED,
+    Arguments,
     Builtin,
     Operation,
     Selector,
@@ -16,9 +18,12 @@ from handcraft.language.compile_time import (
     describe,
     is_constant,
 )
-from handcraft.language.domains import is_numeric
+from handcraft.language.domain_rules import misfit
+from handcraft.language.domains import is_numeric, kinds
+from handcraft.language.operators import function, warn_if_never_equal
 from handcraft.language.typed import (
     Aggregate,
+    Apply,
     Best,
     Compare,
     First,
@@ -29,7 +34,7 @@ from handcraft.language.typed import (
     Total,
     Width,
 )
-from handcraft.language.values import COMPARISONS
+from handcraft.language.values import COMPARISONS, show
 
 if TYPE_CHECKING:
     from handcraft.language.builder import Builder
@@ -38,8 +43,14 @@ if TYPE_CHECKING:
 TARGET = "tokens"
 """The name of the sequence that a decoder reads and writes."""
 
-ELEMENTWISE = ("abs", "round", "floor", "ceil", "indicator", "sign", "sqrt", "exp", "log")
-ELEMENTWISE += ("sin", "cos", "int", "float", "bool", "str")
+LONGEST_RANGE = 2**62
+"""No longer one is measured."""
+
+ELEMENTWISE: tuple[str, ...] = (
+    *("abs", "round", "floor", "ceil", "indicator", "sign", "sqrt", "exp", "log", "sin", "cos"),
+    *("int", "float", "bool", "str"),
+)
+"""Functions of one value."""
 
 NOT_YET = ("source", "state", "next", "accepts", "automaton")
 
@@ -72,7 +83,7 @@ def functions() -> dict[str, Thing]:
         Builtin("best", ("sel", "score"), 2, _best),
         Builtin("max", ("sel", "x", "default"), 1, _extreme("max"), variadic=True),
         Builtin("min", ("sel", "x", "default"), 1, _extreme("min"), variadic=True),
-        Builtin("range", ("start", "stop", "step"), 1, _range),
+        Builtin("range", ("a", "b", "step"), 1, _range),
         Builtin("zip", ("a", "b"), 1, _zip, variadic=True),
         Builtin("len", ("list",), 1, _len),
         *(Builtin(name, ("x",), 1, _elementwise(name)) for name in ELEMENTWISE),
@@ -89,24 +100,24 @@ def derived(name: str, evaluator: Evaluator, span: Span) -> Thing | None:
             message = "under causal attention `length` is the number of tokens so far"
             evaluator.warn("causal-length", message, span, "write `indices + 1` to say so")
         return Sop(builder.add(Width(builder.add(Full(TARGET, TARGET), span)), span))
-    if name.startswith("tokens_") and name[7:] in ("str", "int", "float", "bool"):
+    if name in DERIVED:
         tokens = Sop(builder.add(Tokens(TARGET), span))
-        return evaluator.function(name[7:], (tokens,), span)
+        return function(evaluator, name[7:], (tokens,), span)
     if name == "source":
         return _refuse_not_yet("source", span)
     return None
 
 
-def _elementwise(name: str) -> Callable[[Evaluator, tuple[Thing, ...], Span], Thing]:
-    def call(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-        return evaluator.function(name, things, span)
+def _elementwise(name: str) -> Callable[[Evaluator, Arguments], Thing]:
+    def call(evaluator: Evaluator, given: Arguments) -> Thing:
+        return function(evaluator, name, given.things, given.span, given.spans)
 
     return call
 
 
-def _not_yet(name: str) -> Callable[[Evaluator, tuple[Thing, ...], Span], Thing]:
-    def call(_evaluator: Evaluator, _things: tuple[Thing, ...], span: Span) -> Thing:
-        return _refuse_not_yet(name, span)
+def _not_yet(name: str) -> Callable[[Evaluator, Arguments], Thing]:
+    def call(_evaluator: Evaluator, given: Arguments) -> Thing:
+        return _refuse_not_yet(name, given.span)
 
     return call
 
@@ -116,126 +127,168 @@ def _refuse_not_yet(name: str, span: Span) -> Thing:
     raise ProgramError("not-yet", message, span)
 
 
-def _select(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    key, query = (evaluator.sop(t, span, "`select`") for t in things[:2])
-    operation = things[2]
+def _select(evaluator: Evaluator, given: Arguments) -> Thing:
+    key, query = (_sop(evaluator, given, number, "`select`") for number in (0, 1))
+    operation = given.things[2]
     if not isinstance(operation, Operation):
         message = f"`select` needs a comparison, and this is {describe(operation)}"
         help_ = f"the third argument is one of {' '.join(COMPARISONS)}"
-        raise ProgramError("type", message, span, help=help_)
-    builder = evaluator.builder
+        raise ProgramError("type", message, given.spans[2], help=help_)
+    builder, span = evaluator.builder, given.span
+    domains = [builder.domain(key), builder.domain(query)]
+    found = misfit(operation.op, domains)
+    if found is not None:
+        raise ProgramError("type", found.message, span, help=found.help)
     if operation.op in ("==", "!="):
-        evaluator.warn_if_never_equal(key, query, span)
+        warn_if_never_equal(evaluator, domains, span)
     node = builder.add(Compare(operation.op, key, query), span)
     if builder.header.attention == "causal" and builder.counts(node).most == 0:
         rows = builder.unmasked_reach(node).may
         if any(rows):
             message = "under causal attention no position sees a key that this selector names"
-            evaluator.warn("sees-nothing", message, span, "or write `attention bidirectional;`")
+            help_ = "a position sees itself and what stands before it"
+            evaluator.warn("sees-nothing", message, span, help_)
     return Selector(node)
 
 
-def _aggregate(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    selector = evaluator.selector(things[0], span, "`aggregate`")
-    value = evaluator.sop(things[1], span, "`aggregate`")
+def _aggregate(evaluator: Evaluator, given: Arguments) -> Thing:
+    selector = _selector(evaluator, given, "`aggregate`")
+    value = _sop(evaluator, given, 1, "`aggregate`")
     builder = evaluator.builder
     default: int | None = None
-    if len(things) > 2:
-        default = evaluator.sop(things[2], span, "the default of `aggregate`")
+    if len(given.things) > 2:
+        default = _sop(evaluator, given, 2, "the default of `aggregate`")
     elif is_numeric(builder.domain(value)):
-        default = builder.constant(0, span)
-    return Sop(builder.add(Aggregate(selector, value, default), span))
+        default = builder.constant(0, given.span)
+    return Sop(builder.add(Aggregate(selector, value, default), given.span))
 
 
-def _width(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    selector = evaluator.selector(things[0], span, "`selector_width`")
-    return Sop(evaluator.builder.add(Width(selector), span))
+def _width(evaluator: Evaluator, given: Arguments) -> Thing:
+    selector = _selector(evaluator, given, "`selector_width`")
+    return Sop(evaluator.builder.add(Width(selector), given.span))
 
 
-def _count(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    if len(things) == 1:
-        return _width(evaluator, things, span)
-    evaluator.sop(things[0], span, "`count(x, v)`")
-    return evaluator.call(evaluator.original("count_of", span), things, span)
+def _count(evaluator: Evaluator, given: Arguments) -> Thing:
+    if len(given.things) == 1:
+        selector = _selector(evaluator, given, "`count` of one argument")
+        return Sop(evaluator.builder.add(Width(selector), given.span))
+    _sop(evaluator, given, 0, "`count(x, v)`")
+    return call(evaluator, evaluator.original("count_of", given.span), given)
 
 
-def _sum(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    if len(things) == 1:
-        items = evaluator.items(things[0], span, "`sum` of one argument")
-        return reduce(lambda a, b: evaluator.function("+", (a, b), span), items, 0)
-    selector = evaluator.selector(things[0], span, "`sum`")
-    value = evaluator.sop(things[1], span, "`sum`")
+def _sum(evaluator: Evaluator, given: Arguments) -> Thing:
+    span = given.span
+    if len(given.things) == 1:
+        total: Thing = 0
+        for item in evaluator.items(given.things[0], given.spans[0], "`sum` of one argument"):
+            total = function(evaluator, "+", (total, item), span, (span, given.spans[0]))
+        return total
+    selector = _selector(evaluator, given, "`sum`")
+    value = _numeric(evaluator, given, 1, "`sum`")
     return Sop(evaluator.builder.add(Total(selector, value), span))
 
 
-def _latest(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    selector = evaluator.selector(things[0], span, "`latest`")
-    return Selector(evaluator.builder.add(Latest(selector), span))
+def _latest(evaluator: Evaluator, given: Arguments) -> Thing:
+    selector = _selector(evaluator, given, "`latest`")
+    return Selector(evaluator.builder.add(Latest(selector), given.span))
 
 
-def _first(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    selector = evaluator.selector(things[0], span, "`first`")
-    return Selector(evaluator.builder.add(First(selector), span))
+def _first(evaluator: Evaluator, given: Arguments) -> Thing:
+    selector = _selector(evaluator, given, "`first`")
+    return Selector(evaluator.builder.add(First(selector), given.span))
 
 
-def _best(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    selector = evaluator.selector(things[0], span, "`best`")
-    score = evaluator.sop(things[1], span, "the score of `best`")
-    return Selector(evaluator.builder.add(Best(selector, score), span))
+def _best(evaluator: Evaluator, given: Arguments) -> Thing:
+    selector = _selector(evaluator, given, "`best`")
+    score = _numeric(evaluator, given, 1, "the score of `best`")
+    return Selector(evaluator.builder.add(Best(selector, score), given.span))
 
 
-def _extreme(name: str) -> Callable[[Evaluator, tuple[Thing, ...], Span], Thing]:
+def _extreme(name: str) -> Callable[[Evaluator, Arguments], Thing]:
     """Return `max` or `min`: of the selected values, or of its arguments."""
 
-    def call(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-        if not isinstance(things[0], Selector):
-            items = things
-            if len(things) == 1 and not isinstance(things[0], Sop) and not is_constant(things[0]):
-                items = evaluator.items(things[0], span, f"`{name}` of one argument")
-            if not items:
-                raise ProgramError("type", f"`{name}` of nothing has no value", span)
-            return evaluator.function(name, items, span)
-        if not 2 <= len(things) <= 3:
-            message = f"`{name}` of a selector does not take {len(things)} arguments"
-            raise ProgramError("arity", message, span, help=f"write `{name}(sel, x, [default])`")
-        builder = evaluator.builder
-        value = evaluator.sop(things[1], span, f"`{name}`")
-        score: Thing = Sop(value)
-        if name == "min":
-            score = evaluator.function("negate", (score,), span)
-        best = _best(evaluator, (things[0], score), span)
-        selector = evaluator.selector(best, span, f"`{name}`")
-        default = None
-        if len(things) == 3:
-            default = evaluator.sop(things[2], span, f"the default of `{name}`")
-        return Sop(builder.add(Aggregate(selector, value, default), span))
+    def call_(evaluator: Evaluator, given: Arguments) -> Thing:
+        if isinstance(given.things[0], Selector):
+            return _extreme_selected(evaluator, given, name)
+        items, spans, first = given.things, given.spans, given.things[0]
+        if len(items) == 1 and not isinstance(first, Sop) and not is_constant(first):
+            items = evaluator.items(first, spans[0], f"`{name}` of one argument")
+            spans = spans * len(items)
+        if not items:
+            raise ProgramError("type", f"`{name}` of nothing has no value", given.span)
+        return function(evaluator, name, items, given.span, spans)
 
-    return call
+    return call_
 
 
-def _range(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
+def _extreme_selected(evaluator: Evaluator, given: Arguments, name: str) -> Thing:
+    if not 2 <= len(given.things) <= 3:
+        count = f"{len(given.things)} argument" + ("" if len(given.things) == 1 else "s")
+        message = f"`{name}` of a selector does not take {count}"
+        help_ = f"write `{name}(sel, x, [default])`"
+        raise ProgramError("arity", message, given.span, help=help_)
+    builder = evaluator.builder
+    selector = _selector(evaluator, given, f"`{name}`")
+    value = _numeric(evaluator, given, 1, f"`{name}`")
+    score = value
+    if name == "min":
+        score = builder.add(Apply("negate", (value,)), given.span)
+    best = builder.add(Best(selector, score), given.span)
+    default = None
+    if len(given.things) == 3:
+        default = _sop(evaluator, given, 2, f"the default of `{name}`")
+    return Sop(builder.add(Aggregate(best, value, default), given.span))
+
+
+def _range(evaluator: Evaluator, given: Arguments) -> Thing:
     numbers = []
-    for thing in things:
-        number = evaluator.constant(thing, span, "`range`")
+    for thing, place in zip(given.things, given.spans, strict=True):
+        number = evaluator.constant(thing, place, "`range`")
         if not isinstance(number, int) or isinstance(number, bool):
-            raise ProgramError("type", "`range` needs whole numbers", span)
+            message = f"`range` needs whole numbers, and this is {show(number)}"
+            raise ProgramError("type", message, place)
         numbers.append(number)
     if len(numbers) == 3 and numbers[2] == 0:
-        raise ProgramError("type", "the step of `range` cannot be 0", span)
+        raise ProgramError("type", "the step of `range` cannot be 0", given.spans[2])
     made = range(*numbers)
-    length = len(made) if abs(made.stop - made.start) < 2**62 else 2**62
-    evaluator.charge(length, span)
+    longest = LONGEST_RANGE if made[LONGEST_RANGE:] else len(made)
+    evaluator.charge(longest, given.span)
     return tuple(made)
 
 
-def _zip(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    columns = [evaluator.items(t, span, "`zip`") for t in things]
+def _zip(evaluator: Evaluator, given: Arguments) -> Thing:
+    columns = [
+        evaluator.items(thing, place, "`zip`")
+        for thing, place in zip(given.things, given.spans, strict=True)
+    ]
+    evaluator.charge(min(map(len, columns)), given.span)
     return tuple(zip(*columns, strict=False))
 
 
-def _len(evaluator: Evaluator, things: tuple[Thing, ...], span: Span) -> Thing:
-    thing = things[0]
+def _len(_evaluator: Evaluator, given: Arguments) -> Thing:
+    thing = given.things[0]
     if isinstance(thing, str | tuple | Mapping):
         return len(thing)
     help_ = "`length` is the length of the input" if isinstance(thing, Sop) else None
-    raise ProgramError("type", f"`len` needs a list, and this is {describe(thing)}", span, help=help_)
+    message = f"`len` needs a list, and this is {describe(thing)}"
+    raise ProgramError("type", message, given.spans[0], help=help_)
+
+
+def _selector(evaluator: Evaluator, given: Arguments, role: str) -> int:
+    return evaluator.selector(given.things[0], given.spans[0], role)
+
+
+def _sop(evaluator: Evaluator, given: Arguments, number: int, role: str) -> int:
+    return evaluator.sop(given.things[number], given.spans[number], role)
+
+
+def _numeric(evaluator: Evaluator, given: Arguments, number: int, role: str) -> int:
+    """Return the node of an argument that must be numbers (or booleans)."""
+    node = _sop(evaluator, given, number, role)
+    found = kinds(evaluator.builder.domain(node))
+    if "string" in found:
+        can_be = "is" if found == {"string"} else "can be"
+        message = f"{role} needs numbers, and this {can_be} a string"
+        help_ = "convert with `int(...)`, or count with `indicator(x == y)`"
+        raise ProgramError("type", message, given.spans[number], help=help_)
+    return node

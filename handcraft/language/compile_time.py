@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from handcraft.errors import Span
-from handcraft.language import syntax
-
 if TYPE_CHECKING:
+    from handcraft.errors import Span
+    from handcraft.language import syntax
     from handcraft.language.expressions import Evaluator
+
+
+DERIVED = ("length", "tokens_str", "tokens_int", "tokens_float", "tokens_bool")
+"""Names of the language that are made only where they are used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,30 @@ class Closure:
 
 
 @dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a call gives to a function, with the places.
+
+    Attributes:
+        things: the arguments by position.
+        spans: where each of them stands.
+        span: the whole call.
+        keywords: the arguments by name, each with its place.
+    """
+
+    things: tuple[Thing, ...]
+    spans: tuple[Span, ...]
+    span: Span
+    keywords: tuple[tuple[str, Thing, Span], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Builtin:
-    """A function of the language: it takes the evaluator, the arguments and the call's span."""
+    """A function of the language."""
 
     name: str
     parameters: tuple[str, ...]
     required: int
-    call: Callable[[Evaluator, tuple[Thing, ...], Span], Thing]
+    call: Callable[[Evaluator, Arguments], Thing]
     variadic: bool = False
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import ceil, floor, gcd, prod
+from math import ceil, floor, gcd, inf, prod
+from typing import TYPE_CHECKING
 
 from handcraft.language.domains import (
     BOOLEANS,
     LARGEST_PARTS,
     LONGEST_LIST,
+    NOTHING,
     Domain,
     Finite,
     Lattice,
+    Mixed,
     as_lattice,
     common_unit,
     finite,
@@ -23,7 +26,19 @@ from handcraft.language.domains import (
     size,
     union,
 )
-from handcraft.language.values import COMPARISONS, Numeric, Undefined, apply, normal
+from handcraft.language.values import (
+    COMPARISONS,
+    Numeric,
+    Undefined,
+    Value,
+    apply,
+    kind,
+    normal,
+    order,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 LARGEST_TABLE = 1_048_576
 """Cells of a table that is still written out."""
@@ -32,51 +47,81 @@ LARGEST_QUICK_TABLE = 65_536
 """Numeric functions are enumerated up to here, and bounded by lattices beyond."""
 
 TEXT_FROM_ANY = ("==", "!=", "str", "bool", "float", "int")
+"""Functions that take values of every kind."""
+
+CONDITIONS = ("not", "truth", "indicator")
+"""Functions that ask whether their argument is true."""
 
 
-def type_mistake(function: str, arguments: Sequence[Domain]) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why an element-wise function does not take its arguments, and which one is to blame.
+
+    `argument` is None where they do not fit each other.
+    """
+
+    message: str
+    argument: int | None
+    help: str
+
+
+def misfit(function: str, arguments: Sequence[Domain]) -> Misfit | None:
     """Return what is wrong with the kinds of the arguments, or None."""
-    all_kinds = [kinds(a) for a in arguments]
-    if function in TEXT_FROM_ANY or any(not k for k in all_kinds):
+    all_kinds = [kinds(argument) for argument in arguments]
+    if function in TEXT_FROM_ANY or not all(all_kinds):
         return None
-    has_text = ["string" in k for k in all_kinds]
+    texts = [number for number, each in enumerate(all_kinds) if "string" in each]
+    if not texts:
+        return None
     if function in COMPARISONS or function == "+":
-        numbers = [bool(k - {"string"}) for k in all_kinds]
-        if any(has_text) and any(numbers):
-            verb = "has no order between" if function in COMPARISONS else "cannot add"
-            return f"`{function}` {verb} strings and numbers"
-        return None
-    if any(has_text):
-        return f"`{_written(function)}` needs numbers, and this can be a string"
-    return None
+        if not any(each - {"string"} for each in all_kinds):
+            return None
+        verb = "has no order between" if function in COMPARISONS else "cannot add"
+        message = f"`{function}` {verb} strings and numbers"
+        return Misfit(message, None, "convert with `str(...)` or `int(...)`")
+    needed, help_ = "numbers", "convert with `int(...)`, or count with `indicator(x == y)`"
+    if function in CONDITIONS:
+        needed, help_ = "a boolean or a number", "compare it: `x == y`"
+    can_be = "is" if all_kinds[texts[0]] == {"string"} else "can be"
+    message = f"{_written(function)} needs {needed}, and this {can_be} a string"
+    return Misfit(message, texts[0], help_)
 
 
 def function_domain(function: str, arguments: Sequence[Domain]) -> Domain | None:
     """Return the domain of an element-wise function, or None where it would be too large."""
-    sizes = [size(a) for a in arguments]
-    known = [s for s in sizes if s is not None]
-    cells = prod(known) if len(known) == len(sizes) else None
-    numeric = function not in TEXT_FROM_ANY and all("string" not in kinds(a) for a in arguments)
-    limit = LARGEST_QUICK_TABLE if numeric else LARGEST_TABLE
-    if cells is not None and cells <= limit:
-        lists = [a.values for a in arguments if isinstance(a, Finite)]
-        outcomes = {apply(function, row) for row in product(*lists)}
-        return listed(o for o in outcomes if not isinstance(o, Undefined))
-    if function in ("==", "!="):
+    numeric = function != "str" and all("string" not in kinds(a) for a in arguments)
+    quick = numeric or function in COMPARISONS
+    cells = prod(size(a) or (0 if a == NOTHING else inf) for a in arguments)
+    if cells <= (LARGEST_QUICK_TABLE if quick else LARGEST_TABLE):
+        return _enumerated(function, [a.values for a in arguments if isinstance(a, Finite)])
+    if function in ("==", "!=") or (function in COMPARISONS and not numeric):
         return BOOLEANS
-    if function in COMPARISONS and any("string" in kinds(a) for a in arguments):
-        return BOOLEANS
-    if not numeric:
-        return None
-    return _lattice_rule(function, [as_lattice(a) for a in arguments])
+    return _lattice_rule(function, [as_lattice(a) for a in arguments]) if numeric else None
 
 
-def listed(values: object) -> Domain:
-    """Return the domain of those values, as a lattice where they are many numbers."""
-    domain = finite(values)  # type: ignore[arg-type]
-    if len(domain.values) > LONGEST_LIST and kinds(domain) == {"number"}:
-        return _as_parts(domain)
-    return domain
+def _enumerated(function: str, columns: Sequence[Sequence[Value]]) -> Domain | None:
+    """Return all results of a function, or None where they are too many to list."""
+    outcomes: dict[tuple[int, object], Value] = {}
+    for row in product(*columns):
+        outcome = apply(function, row)
+        if not isinstance(outcome, Undefined):
+            outcomes[order(outcome)] = outcome
+            if len(outcomes) > LARGEST_QUICK_TABLE:
+                return None
+    return listed(outcomes.values())
+
+
+def listed(values: Iterable[Value]) -> Domain:
+    """Return the domain of those values, their numbers as a lattice where they are many."""
+    domain = finite(values)
+    numbers = [Fraction(v) for v in domain.values if kind(v) == "number"]
+    if len(numbers) <= LONGEST_LIST:
+        return domain
+    unit = Fraction(gcd(*(n.numerator for n in numbers)))
+    parts = max(n.denominator for n in numbers)
+    joined = Lattice(normal(numbers[0]), normal(numbers[-1]), unit, parts)
+    others = tuple(v for v in domain.values if kind(v) != "number")
+    return Mixed(joined, Finite(others)) if others else joined
 
 
 def mean_domain(values: Domain, fewest: int, most: int) -> Domain:
@@ -124,18 +169,8 @@ def _means(values: Finite, fewest: int, most: int) -> Domain | None:
     sums = _sums(values, most)
     if sums is None or sum(map(len, sums[fewest:])) > 16 * LONGEST_LIST:
         return None
-    means = {
-        normal(Fraction(s) / w) for w in range(max(1, fewest), most + 1) for s in sums[w]
-    }
+    means = {normal(Fraction(s) / w) for w in range(max(1, fewest), most + 1) for s in sums[w]}
     return finite(means) if len(means) <= LONGEST_LIST else None
-
-
-def _as_parts(domain: Finite) -> Domain:
-    """Return many listed numbers as a lattice with the smallest fitting denominators."""
-    numbers = [Fraction(v) for v in domain.values if not isinstance(v, str)]
-    unit = Fraction(gcd(*(n.numerator for n in numbers)) or 1)
-    parts = max(n.denominator for n in numbers)
-    return lattice(normal(numbers[0]), normal(numbers[-1]), unit, parts)
 
 
 def _lattice_rule(function: str, arguments: list[Lattice]) -> Domain | None:
@@ -155,35 +190,39 @@ def _lattice_rule(function: str, arguments: list[Lattice]) -> Domain | None:
         case "/":
             return _quotient_rule(a, b)
         case "//":
-            quotient = _quotient_rule(a, b)
-            return None if quotient is None else _rounded(floor, as_lattice(quotient))
+            return _rounded(floor, as_lattice(_quotient_rule(a, b)))
         case "%":
-            if b.low <= 0:
-                return None
-            return _sized(0, b.high, common_unit(a.unit, b.unit), a.parts * b.parts)
+            return _sized(
+                min(0, b.low), max(0, b.high), common_unit(a.unit, b.unit), a.parts * b.parts
+            )
         case "^":
             return _power_rule(a, b)
         case "negate":
             return lattice(-a.high, -a.low, a.unit, a.parts)
         case "abs":
-            low = 0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high))
-            return lattice(low, max(abs(a.low), abs(a.high)), a.unit, a.parts)
+            ends = [abs(Fraction(a.low)), abs(Fraction(a.high))]
+            low = Fraction(0) if a.low <= 0 <= a.high else min(ends)
+            return lattice(normal(low), normal(max(ends)), a.unit, a.parts)
         case "min" | "max":
-            pick = min if function == "min" else max
-            lattices = [Lattice(x.low, x.high, x.unit, x.parts) for x in arguments]
-            joined = as_lattice(union(*lattices))
-            low = pick(x.low for x in arguments)
-            return lattice(low, pick(x.high for x in arguments), joined.unit, joined.parts)
+            lows = [Fraction(x.low) for x in arguments]
+            highs = [Fraction(x.high) for x in arguments]
+            low, high = (min(lows), min(highs)) if function == "min" else (max(lows), max(highs))
+            joined = as_lattice(union(*arguments))
+            return lattice(low, high, joined.unit, joined.parts)
         case "round":
             return _rounded(round, a)
-        case "floor" | "int":
-            return integers(floor(a.low), ceil(a.high))
+        case "floor":
+            return _rounded(floor, a)
+        case "int":
+            return _rounded(int, a)
         case "ceil":
             return _rounded(ceil, a)
         case "indicator":
             return Finite((0, 1))
-        case "not":
+        case "not" | "truth" | "bool":
             return BOOLEANS
+        case "float":
+            return a
         case "sign":
             return integers((a.low > 0) - (a.low < 0), (a.high > 0) - (a.high < 0))
         case _:
@@ -201,12 +240,16 @@ def _order_rule(function: str, a: Lattice, b: Lattice) -> Domain:
     return Finite((False,)) if never else BOOLEANS
 
 
-def _quotient_rule(a: Lattice, b: Lattice) -> Domain | None:
-    """Return a / b where b keeps its sign; (u a/w) / (v c/x) has a denominator of |c| w at most."""
-    if b.low <= 0 <= b.high:
-        return None
-    quotients = [Fraction(x) / y for x in (a.low, a.high) for y in (b.low, b.high)]
-    largest = floor(max(abs(b.low), abs(b.high)) / b.unit * b.parts)
+def _quotient_rule(a: Lattice, b: Lattice) -> Domain:
+    """Return a / b for b != 0; (u a/w) / (v c/x) has a denominator of |c| w at most."""
+    least = b.unit / b.parts
+    divisors = [Fraction(end) for end in (b.low, b.high) if end]
+    divisors += [least] if b.low <= 0 < b.high else []
+    divisors += [-least] if b.low < 0 <= b.high else []
+    if not divisors:
+        return NOTHING
+    quotients = [x / y for x in (a.low, a.high) for y in divisors]
+    largest = floor(max(abs(end) for end in divisors) / b.unit * b.parts)
     parts = min(a.parts * max(1, largest), LARGEST_PARTS)
     return _sized(min(quotients), max(quotients), a.unit / b.unit, parts)
 
@@ -218,8 +261,8 @@ def _power_rule(a: Lattice, b: Lattice) -> Domain | None:
     return _sized(min(ends), max(ends), a.unit**b.low, min(a.parts**b.low, LARGEST_PARTS))
 
 
-def _rounded(function: object, a: Lattice) -> Domain:
-    return integers(function(a.low), function(a.high))  # type: ignore[operator]
+def _rounded(function: Callable[[Numeric], int], a: Lattice) -> Domain:
+    return integers(function(a.low), function(a.high))
 
 
 def _sized(low: Numeric, high: Numeric, unit: Fraction, parts: int) -> Domain:
@@ -227,6 +270,5 @@ def _sized(low: Numeric, high: Numeric, unit: Fraction, parts: int) -> Domain:
 
 
 def _written(function: str) -> str:
-    return "-" if function == "negate" else function
-
-
+    names = {"negate": "`-`", "truth": "a condition"}
+    return names.get(function, f"`{function}`")

@@ -6,13 +6,16 @@ other kinds beside it). Domains may be too large, never too small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import ceil, floor, gcd, lcm
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.language.values import Numeric, Value, kind, normal, order, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LONGEST_LIST = 4096
 """More values than this are kept as a lattice."""
@@ -111,8 +114,9 @@ def as_lattice(domain: Domain) -> Lattice:
     match domain:
         case Lattice():
             return domain
-        case Mixed(numbers):
-            return numbers
+        case Mixed(numbers, others):
+            booleans = finite(int(v) for v in others.values if isinstance(v, bool))
+            return _joined(numbers, as_lattice(booleans)) if booleans.values else numbers
         case Finite(values):
             numbers_ = [Fraction(v) for v in values if not isinstance(v, str)]
             if not numbers_:
@@ -124,27 +128,29 @@ def as_lattice(domain: Domain) -> Lattice:
 
 
 def union(*domains: Domain) -> Domain:
-    """Return a domain that contains all of these."""
-    lists = [d for d in domains if isinstance(d, Finite)]
-    values = finite(v for d in lists for v in d.values)
-    lattices = [as_lattice(d) for d in domains if not isinstance(d, Finite)]
-    if not lattices and len(values.values) <= LONGEST_LIST:
-        return values
-    numbers = finite(v for v in values.values if kind(v) == "number")
-    others = [v for v in values.values if kind(v) != "number"]
+    """Return a domain that contains all of these.
+
+    It lists at most `LONGEST_LIST` numbers, but every value of another kind.
+    """
+    values = [v for d in domains if isinstance(d, Finite) for v in d.values]
+    lattices = [d for d in domains if isinstance(d, Lattice)]
     for domain in domains:
         if isinstance(domain, Mixed):
-            others.extend(domain.others.values)
-    all_lattices = lattices + ([as_lattice(numbers)] if numbers.values else [])
-    joined = all_lattices[0]
-    for next_ in all_lattices[1:]:
-        joined = Lattice(
-            min(joined.low, next_.low),
-            max(joined.high, next_.high),
-            common_unit(joined.unit, next_.unit),
-            max(joined.parts, next_.parts),
-        )
-    return Mixed(joined, finite(others)) if others else joined
+            lattices.append(domain.numbers)
+            values.extend(domain.others.values)
+    numbers = finite(v for v in values if kind(v) == "number")
+    if not lattices and len(numbers.values) <= LONGEST_LIST:
+        return finite(values)
+    if numbers.values:
+        lattices.append(as_lattice(numbers))
+    others = finite(v for v in values if kind(v) != "number")
+    joined = reduce(_joined, lattices)
+    return Mixed(joined, others) if others.values else joined
+
+
+def _joined(a: Lattice, b: Lattice) -> Lattice:
+    low, high = min(a.low, b.low), max(a.high, b.high)
+    return Lattice(low, high, common_unit(a.unit, b.unit), max(a.parts, b.parts))
 
 
 def common_unit(a: Fraction, b: Fraction) -> Fraction:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from handcraft.errors import HandcraftError, ProgramError, Source, Span, raise_all
 from handcraft.language import builtins, library, results, syntax
@@ -22,7 +22,16 @@ from handcraft.language.compile_time import (
 from handcraft.language.expressions import Evaluator, PoisonedError
 from handcraft.language.header import HEADERS, Given, read_header
 from handcraft.language.parse import parse
-from handcraft.language.typed import Header, TypedProgram, operands, renumbered
+from handcraft.language.tables import unpack
+from handcraft.language.typed import (
+    Example,
+    Header,
+    Result,
+    TypedProgram,
+    operands,
+    renumbered,
+)
+from handcraft.language.vetting import refuse_other_than_tokens
 from handcraft.runtime.vocabulary import Vocabulary
 
 RESULTS = (syntax.Predict, syntax.Allow, syntax.Logits, syntax.Output)
@@ -32,7 +41,7 @@ Reader = Callable[[str, Source, Span], Source]
 
 
 def elaborate(
-    module: syntax.Module, *, given: Given = Given(), output: Source | None = None, reader: Reader
+    module: syntax.Module, *, given: Given, output: Source | None = None, reader: Reader
 ) -> TypedProgram:
     """Check a syntax tree and return the program it means.
 
@@ -45,23 +54,12 @@ def elaborate(
     Raises:
         ProgramError: with every mistake found.
     """
-    try:
-        return _elaborate(module, given, output, reader)
-    except RecursionError:
-        message = "the program is nested too deeply"
-        raise ProgramError("too-deep", message, Span(module.span.source, 0, 0)) from None
-
-
-def _elaborate(
-    module: syntax.Module, given: Given, output: Source | None, reader: Reader
-) -> TypedProgram:
     header = read_header(module, given, partial(_constant, reader))
     checker = _Checker(header, module.span, reader)
     checker.run(module)
     if output is not None:
-        wanted = syntax.Output(parse(Source(output.text + ";", output.name)).body[0].value, module.span)  # type: ignore[union-attr]
         kept = [s for s in module.body if not isinstance(s, RESULTS)]
-        module = replace(module, body=(*kept, wanted))
+        module = replace(module, body=(*kept, _output(output)))
     checker.finish(module)
     raise_all(checker.errors)
     assert checker.result is not None
@@ -74,17 +72,41 @@ def _elaborate(
         tuple(checker.examples),
         tuple(checker.evaluator.notices),
     )
-    return _pruned(program)
+    pruned = _pruned(program)
+    refuse_other_than_tokens(pruned)
+    return pruned
+
+
+def _output(source: Source) -> syntax.Output:
+    """Return the result that an expression from outside asks for."""
+    ended = Source(
+        source.text if source.text.rstrip().endswith(";") else source.text + ";", source.name
+    )
+    body = parse(ended).body
+    if len(body) != 1 or not isinstance(body[0], syntax.Bare):
+        message = "the output from outside is one expression"
+        raise ProgramError("syntax", message, Span(ended, 0, len(source.text)))
+    return syntax.Output(body[0].value, body[0].span)
 
 
 def _constant(reader: Reader, expression: syntax.Expression) -> Thing:
     """Evaluate an expression of the header, where there are no s-ops yet."""
     placeholder = Header(Vocabulary("characters", ("?",)), 1, "causal")
     checker = _Checker(placeholder, expression.span, reader)
-    thing = checker.evaluator.evaluate(expression, checker.globals)
-    if isinstance(thing, Sop | Selector):
-        raise ProgramError("type", "a header statement needs a constant", expression.span)
-    return thing
+    try:
+        return checker.evaluator.evaluate(expression, checker.globals)
+    except ProgramError as error:
+        if error.code != "unknown-name":
+            raise
+        help_ = "header statements are read before the definitions: write the value itself"
+        raise ProgramError(error.code, error.message, error.span, help=help_) from None
+    except RecursionError:
+        raise _too_deep(expression.span) from None
+
+
+def _too_deep(span: Span) -> ProgramError:
+    help_ = "give its parts names"
+    return ProgramError("too-deep", "this is nested too deeply", span, help=help_)
 
 
 class _Checker:
@@ -100,56 +122,55 @@ class _Checker:
         self.reader = reader
         self.loading: list[str] = []
         self.errors: list[HandcraftError] = []
-        self.result: results.Result | None = None
+        self.result: Result | None = None
         self.assumptions: list[int] = []
-        self.examples: list[results.Example] = []
+        self.examples: list[Example] = []
 
     def run(self, module: syntax.Module) -> None:
         """Run the statements that define names."""
         for statement in module.body:
-            self._collect(statement, lambda s: self._statement(s, self.globals))
+            with self._collecting(statement.span, *_defined(statement)):
+                self._statement(statement, self.globals)
 
     def finish(self, module: syntax.Module) -> None:
         """Read results, assumptions and examples, which see every name of the program."""
         found = [s for s in module.body if isinstance(s, RESULTS)]
-        self.evaluator.assumed = any(isinstance(s, syntax.Assume) for s in module.body)
-        try:
+        place = found[0].span if found else module.span
+        with self._collecting(place):
             self.result = results.read_result(found, self.evaluator, self.globals, module.span)
-        except PoisonedError:
-            pass
-        except HandcraftError as error:
-            self.errors.append(error)
         for statement in module.body:
             if isinstance(statement, syntax.Assume):
-                self._collect(statement, self._assume)
+                with self._collecting(statement.span):
+                    self._assume(statement)
             elif isinstance(statement, syntax.Example) and self.result is not None:
-                self._collect(statement, self._example)
+                with self._collecting(statement.span):
+                    self._example(statement, self.result)
 
-    def _assume(self, statement: syntax.Statement) -> None:
-        assert isinstance(statement, syntax.Assume)
-        self.assumptions.append(results.read_condition(statement.condition, self.evaluator, self.globals))
+    def _assume(self, statement: syntax.Assume) -> None:
+        node = results.read_condition(statement.condition, self.evaluator, self.globals)
+        self.assumptions.append(node)
 
-    def _example(self, statement: syntax.Statement) -> None:
-        assert isinstance(statement, syntax.Example)
-        assert self.result is not None
-        self.examples.append(
-            results.read_example(statement, self.result, self.evaluator, self.globals)
-        )
+    def _example(self, statement: syntax.Example, result: Result) -> None:
+        example = results.read_example(statement, result, self.evaluator, self.globals)
+        self.examples.append(example)
 
-    def _collect(
-        self, statement: syntax.Statement, run: Callable[[syntax.Statement], None]
-    ) -> None:
-        """Run a statement; where it fails, poison the names it would have defined."""
+    @contextmanager
+    def _collecting(self, place: Span, *defined: str) -> Iterator[None]:
+        """Collect a mistake, once for each place, and poison the names it leaves undefined."""
         try:
-            run(statement)
+            yield
             return
         except PoisonedError:
             pass
         except HandcraftError as error:
-            if str(error) not in map(str, self.errors):
-                self.errors.append(error)
-        for name in _defined(statement):
-            self.globals.names[name] = Poison()
+            self._collect(error)
+        except RecursionError:
+            self._collect(_too_deep(place))
+        self.globals.names.update(dict.fromkeys(defined, Poison()))
+
+    def _collect(self, error: HandcraftError) -> None:
+        if (error.code, error.span) not in [(each.code, each.span) for each in self.errors]:
+            self.errors.append(error)
 
     def _statement(self, statement: syntax.Statement, scope: Scope) -> None:
         match statement:
@@ -159,12 +180,10 @@ class _Checker:
                 self._warn_if_replaced(name, scope, span)
                 scope.names[name] = Closure(statement, scope)
             case syntax.For(targets, iterable, body, span):
-                items = self.evaluator.items(
-                    self.evaluator.evaluate(iterable, scope), iterable.span, "`for`"
-                )
-                for item in items:
+                listed = self.evaluator.evaluate(iterable, scope)
+                for item in self.evaluator.items(listed, iterable.span, "`for`"):
                     self.evaluator.charge(1, span)
-                    self.evaluator.unpack(targets, item, scope, span)
+                    unpack(targets, item, scope, span)
                     for inner in body:
                         self._statement(inner, scope)
             case syntax.Bare(value):
@@ -196,7 +215,7 @@ class _Checker:
             raise ProgramError("arity", message, span, help=help_)
         for target in targets:
             self._warn_if_replaced(target, scope, span)
-        self.evaluator.unpack(targets, thing, scope, span)
+        unpack(targets, thing, scope, span)
         for target in targets:
             bound = scope.names[target]
             if isinstance(bound, Sop | Selector):

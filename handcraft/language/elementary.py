@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from math import isqrt
 
 DIGITS = 60
@@ -75,8 +76,9 @@ def _series(angle: Fraction, first: int) -> Fraction:
     if angle == 0:
         return Fraction(1 - first)
     extra = len(str(abs(angle.numerator) // angle.denominator))
-    with localcontext(_context(2 * DIGITS + extra)):
-        x = _decimal(angle).remainder_near(2 * _pi())
+    digits = 2 * DIGITS + extra
+    with localcontext(_context(digits)):
+        x = _decimal(angle).remainder_near(2 * _pi(digits))
         term = x if first else Decimal(1)
         total, k = term, first
         while abs(term) > Decimal(10) ** (-2 * DIGITS):
@@ -86,8 +88,9 @@ def _series(angle: Fraction, first: int) -> Fraction:
         return _nearest(total)
 
 
-def _pi() -> Decimal:
-    """Return pi to the precision of the context, by Machin's formula."""
+@cache
+def _pi(digits: int) -> Decimal:
+    """Return pi to that many digits (those of the context), by Machin's formula."""
 
     def arctangent_of_inverse(n: int) -> Decimal:
         term = Decimal(1) / n

@@ -15,7 +15,7 @@ from handcraft.language.values import show
 from handcraft.runtime.vocabulary import Token, Vocabulary, vocabulary
 
 MODES = ("causal", "bidirectional")
-LONGEST_CONTEXT = 65_536
+LONGEST_CONTEXT = 4096
 LARGEST_VOCABULARY = 65_536
 
 HEADERS = (syntax.Vocab, syntax.Context, syntax.Marker, syntax.Attention, syntax.SourceSequence)
@@ -45,8 +45,8 @@ def read_header(module: syntax.Module, given: Given, evaluate: Evaluate) -> Head
     """
     found = [s for s in module.body if isinstance(s, HEADERS)]
     _refuse_repeated(found)
-    tokens: Thing | range = None if given.vocab is None else _outside(given.vocab)  # type: ignore[assignment]
-    context: Thing = given.context  # type: ignore[assignment]
+    tokens: Thing | range | None = None if given.vocab is None else _outside(given.vocab)
+    context: Thing | None = given.context
     mode = given.attention
     markers: dict[str, Token] = {}
     spans: dict[str, Span] = {}
@@ -65,9 +65,7 @@ def read_header(module: syntax.Module, given: Given, evaluate: Evaluate) -> Head
                 markers[role] = _marker(role, evaluate(token), token.span)
             case syntax.Attention(written, span):
                 if written not in MODES:
-                    near = closest(written, MODES) or "causal` or `bidirectional"
-                    message = f"there is no attention `{written}`"
-                    raise ProgramError("type", message, span, help=f"write `{near}`")
+                    raise _no_such_mode(written, _word_at(span, written))
                 mode = given.attention or written
             case syntax.SourceSequence(_, _, span):
                 message = "`source` is part of the language, but this version cannot build it yet"
@@ -79,14 +77,9 @@ def read_header(module: syntax.Module, given: Given, evaluate: Evaluate) -> Head
     if mode is None:
         mode = "causal" if found else "bidirectional"
     if mode not in MODES:
-        raise ProgramError("type", f"there is no attention `{mode}`", help="write `causal` or `bidirectional`")
+        raise _no_such_mode(mode, None)
     made = _vocabulary(tokens, markers, spans)
     return Header(made, _context(context, made, spans.get("context")), mode)
-
-
-def is_headless(module: syntax.Module) -> bool:
-    """Return whether a file has no header statement: then it is plain RASP."""
-    return not any(isinstance(s, HEADERS) for s in module.body)
 
 
 def _refuse_repeated(statements: Sequence[syntax.Statement]) -> None:
@@ -113,8 +106,20 @@ def _missing(word: str, statement: str, flag: str, span: Span) -> ProgramError:
     return ProgramError("missing", message, place, help=f"write `{statement}`, or give `{flag}`")
 
 
+def _no_such_mode(word: str, span: Span | None) -> ProgramError:
+    near = closest(word, MODES) or "` or `".join(MODES)
+    message = f"there is no attention `{word}`"
+    return ProgramError("unknown-name", message, span, help=f"write `{near}`")
+
+
+def _word_at(span: Span, word: str) -> Span:
+    """Return the place of the last word of a statement."""
+    start = span.source.text.rindex(word, span.start, span.end)
+    return Span(span.source, start, start + len(word))
+
+
 def _outside(vocab: str | Sequence[Token] | range) -> Thing | range:
-    return vocab if isinstance(vocab, str | range) else tuple(vocab)
+    return tuple(vocab) if isinstance(vocab, list) else vocab  # type: ignore[return-value]
 
 
 def _tokens(expression: syntax.Expression, evaluate: Evaluate) -> Thing | range:
@@ -151,20 +156,14 @@ def _vocabulary(
         message = f"`vocab` needs a string, a list or a range, and this is {describe(tokens)}"
         raise ProgramError("type", message, span)
     if len(items) == 0:
-        raise ProgramError("empty-vocabulary", "the vocabulary has no tokens", span)
+        help_ = 'write `vocab "ab";` with at least one token'
+        if isinstance(tokens, range):
+            help_ = f"a range goes upwards: `vocab {tokens.stop - 1}..{tokens.start};`"
+        raise ProgramError("empty-vocabulary", "the vocabulary has no tokens", span, help=help_)
     if len(items) > LARGEST_VOCABULARY:
-        message = f"a vocabulary of more than {LARGEST_VOCABULARY} tokens"
-        raise ProgramError("too-large", message, span)
-    listed = []
-    for item in items:
-        wanted = int if kind == "integers" else str
-        if isinstance(item, bool) or not isinstance(item, wanted):
-            message = "the tokens of a vocabulary are all strings or all whole numbers"
-            raise ProgramError("type", message, span)
-        if item in listed[-1:] or (len(listed) < 4096 and item in listed):
-            message = f"the token {show(item)} stands twice in the vocabulary"
-            raise ProgramError("duplicate", message, span)
-        listed.append(item)
+        message = f"a vocabulary of {len(items)} tokens is more than {LARGEST_VOCABULARY}"
+        raise ProgramError("too-large", message, span, help="write a smaller one")
+    listed = _listed(items, kind, span)
     for role, marker in markers.items():
         if isinstance(marker, int) != (kind == "integers"):
             message = f"`{role}` is {describe(marker)}, and the tokens are {kind}"
@@ -173,22 +172,36 @@ def _vocabulary(
         message = "`bos` and `eos` are one token"
         raise ProgramError("duplicate", message, spans["eos"])
     try:
-        return vocabulary(kind, tuple(listed), markers.get("bos"), markers.get("eos"))
+        return vocabulary(kind, listed, markers.get("bos"), markers.get("eos"))
     except HandcraftError as error:
         raise ProgramError(error.code, error.message, span, help=error.help) from None
+
+
+def _listed(items: Sequence[object], kind: str, span: Span | None) -> tuple[Token, ...]:
+    """Return the tokens, each of which stands once and is of the vocabulary's kind."""
+    listed: dict[Token, None] = {}
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, int if kind == "integers" else str):
+            message = "the tokens of a vocabulary are all strings or all whole numbers"
+            raise ProgramError("type", message, span)
+        if item in listed:
+            message = f"the token {show(item)} stands twice in the vocabulary"
+            raise ProgramError("duplicate", message, span, help="keep one of them")
+        listed[item] = None
+    return tuple(listed)
 
 
 def _context(context: Thing, tokens: Vocabulary, span: Span | None) -> int:
     if not isinstance(context, int) or isinstance(context, bool):
         message = f"`context` needs a whole number, and this is {describe(context)}"
-        raise ProgramError("type", message, span)
+        raise ProgramError("type", message, span, help="write `context 8;`")
     if context < 1:
-        message = f"a context of {context} holds no token"
+        message = f"a context of {context} has no place for a token"
         raise ProgramError("no-context", message, span, help="write `context 1;` or more")
     if context < 2 and tokens.bos is not None:
-        message = "a context of 1 holds `bos` and no token"
+        message = "a context of 1 holds `bos` and has no place for a token"
         raise ProgramError("no-context", message, span, help="write `context 2;` or more")
     if context > LONGEST_CONTEXT:
-        message = f"a context of more than {LONGEST_CONTEXT}"
-        raise ProgramError("too-large", message, span)
+        message = f"a context of {context} is more than {LONGEST_CONTEXT}"
+        raise ProgramError("too-large", message, span, help="write a smaller one")
     return context

@@ -7,10 +7,9 @@ that is not taken and a key that is not selected never make an input meaningless
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from handcraft.errors import MeaningError
 from handcraft.language.builder import evaluate
@@ -45,12 +44,15 @@ from handcraft.language.values import (
     Undefined,
     Value,
     compare,
+    cut,
     kind,
     normal,
-    show,
     truth,
 )
-from handcraft.runtime.vocabulary import Token
+from handcraft.runtime.vocabulary import Token, Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Entry: TypeAlias = bool | Undefined
 Matrix: TypeAlias = list[list[Entry]]
@@ -98,6 +100,13 @@ def answer(program: TypedProgram, tokens: Sequence[Token], position: int) -> Ans
         message = f"the program has no meaning at position {place}: {found.message}"
         raise MeaningError(found.code, message)
     return found
+
+
+def why_not(value: Value, vocabulary: Vocabulary) -> str | None:
+    """Return why a value cannot be predicted, None for a token that can."""
+    if isinstance(value, bool) or value not in vocabulary.tokens:
+        return f"{cut(value)} is not in the vocabulary"
+    return "`bos` is never predicted" if value == vocabulary.bos else None
 
 
 def _holds(outcome: Outcome) -> bool:
@@ -150,11 +159,8 @@ class _Run:
         vocabulary = self.program.vocabulary
         if isinstance(outcome, Undefined):
             return outcome
-        if isinstance(outcome, bool) or outcome not in vocabulary.tokens:
-            return Undefined("not-a-token", f"{show(outcome)} is not in the vocabulary")
-        if outcome == vocabulary.bos:
-            return Undefined("not-a-token", "`bos` cannot be predicted")
-        return outcome
+        reason = why_not(outcome, vocabulary)
+        return outcome if reason is None else Undefined("not-a-token", reason)
 
     def _allowed(self, choices: tuple[tuple[int, int], ...], i: int) -> Answer | Undefined:
         allowed: set[Token] = set()
@@ -283,7 +289,7 @@ class _Run:
         different = next((v for v in values if kind(v) != kind(values[0]) or v != values[0]), None)
         if different is not None:
             hint = "; `indicator` makes numbers of booleans" if kind(different) == "boolean" else ""
-            message = f"different values are selected, {show(values[0])} and {show(different)}{hint}"
+            message = f"different values are selected, {cut(values[0])} and {cut(different)}{hint}"
             return Undefined("several-selected", message)
         return values[0]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from handcraft.errors import FileError, InputError, MeaningError, Notice, ProgramError, Source, Span
 from handcraft.language.elaborate import elaborate
@@ -13,11 +13,15 @@ from handcraft.language.files import read_source
 from handcraft.language.header import Given
 from handcraft.language.interpret import Answer, Meaning, answer, interpret
 from handcraft.language.parse import parse as parse_tree
-from handcraft.language.syntax import Module
 from handcraft.language.typed import Allow, Example, Output, TypedProgram
 from handcraft.language.values import Undefined
 from handcraft.language.window import lookback
-from handcraft.runtime.vocabulary import Token
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from handcraft.language.syntax import Module
+    from handcraft.runtime.vocabulary import Token
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Program:
 
     @property
     def window_safe(self) -> bool:
-        """Whether the last `context` tokens of any longer text are proved to decide what follows."""
+        """Whether the last `context` tokens of a longer text are proved to decide what follows."""
         room = self.context - (self.typed.vocabulary.bos is not None)
         return self.lookback is not None and self.lookback <= room
 

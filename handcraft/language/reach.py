@@ -7,9 +7,11 @@ it is known that a value equals itself. Rows are taken before the causal mask.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import assert_never
+from itertools import accumulate
+from operator import or_
+from typing import TYPE_CHECKING, Any, assert_never
 
 from handcraft.language.domains import Finite
 from handcraft.language.typed import (
@@ -26,7 +28,10 @@ from handcraft.language.typed import (
     NoneOf,
     SelectorOp,
 )
-from handcraft.language.values import Outcome, Undefined, compare, order
+from handcraft.language.values import Outcome, Undefined, Value, compare, order
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LARGEST_COMPARISON = 65_536
 """Pairs of values that are tried to find out that a comparison is always or never true."""
@@ -54,9 +59,7 @@ def counts(reach: Reach, op: SelectorOp, operand: Counts | None, *, causal: bool
     return Counts(min(fewest, most), most)
 
 
-def reach(
-    op: SelectorOp, nodes: Sequence[Node], reaches: dict[int, Reach], context: int
-) -> Reach:
+def reach(op: SelectorOp, nodes: Sequence[Node], reaches: dict[int, Reach], context: int) -> Reach:
     """Return the reach of a selector over nodes whose reach is known."""
     everything = (1 << context) - 1
     match op:
@@ -121,30 +124,51 @@ def _compare(op: Compare, nodes: Sequence[Node], context: int) -> Reach:
 def _positional(
     op: str, keys: Sequence[Outcome], queries: Sequence[Outcome], at_most: int
 ) -> Reach:
-    rows: dict[tuple[int, object], tuple[int, int]] = {}
+    """Return the reach of a comparison of values that are known at each position."""
+    everything = (1 << len(keys)) - 1
+    texts = _Ordered([(k, j) for j, k in enumerate(keys) if isinstance(k, str)])
+    numbers = _Ordered([(k, j) for j, k in enumerate(keys) if not isinstance(k, str | Undefined)])
+    unknown = everything & ~(texts.masks[-1] | numbers.masks[-1])
     may, must = [], []
     for query in queries:
         if isinstance(query, Undefined):
-            may.append((1 << len(keys)) - 1)
+            may.append(everything)
             must.append(0)
             continue
-        row = rows.get(order(query))
-        if row is None:
-            row = rows[order(query)] = _row(op, keys, query)
-        may.append(row[0])
-        must.append(row[1])
+        ordered = texts if isinstance(query, str) else numbers
+        row = ordered.selected(op, query, everything & ~unknown)
+        may.append(row | unknown)
+        must.append(row)
     return Reach(tuple(may), tuple(must), at_most)
 
 
-def _row(op: str, keys: Sequence[Outcome], query: Outcome) -> tuple[int, int]:
-    may = must = 0
-    for j, key in enumerate(keys):
-        if isinstance(key, Undefined) or isinstance(query, Undefined):
-            may |= 1 << j
-        elif compare(op, key, query):
-            may |= 1 << j
-            must |= 1 << j
-    return may, must
+class _Ordered:
+    """Keys in the order of their values, with the mask of the first n of them for each n."""
+
+    def __init__(self, keys: list[tuple[Any, int]]) -> None:
+        keys.sort(key=lambda key: key[0])
+        self.values = [value for value, _ in keys]
+        self.masks = list(accumulate((1 << j for _, j in keys), or_, initial=0))
+
+    def selected(self, op: str, query: Value, defined: int) -> int:
+        """Return the mask of the keys for which `key op query` holds."""
+        less = self.masks[bisect_left(self.values, query)]
+        not_more = self.masks[bisect_right(self.values, query)]
+        match op:
+            case "==":
+                return not_more & ~less
+            case "!=":
+                return defined & ~(not_more & ~less)
+            case "<":
+                return less
+            case "<=":
+                return not_more
+            case ">":
+                return self.masks[-1] & ~not_more
+            case ">=":
+                return self.masks[-1] & ~less
+            case _:
+                raise AssertionError(op)
 
 
 def _possible(op: Compare, nodes: Sequence[Node]) -> tuple[bool, bool]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import assert_never
+from fractions import Fraction
+from typing import TYPE_CHECKING, assert_never
 
-from handcraft.errors import HandcraftError, ProgramError, Span
+from handcraft.errors import InputError, ProgramError, Span
 from handcraft.language import syntax
-from handcraft.language.compile_time import Scope, describe
-from handcraft.language.domains import Finite, Lattice, Mixed, contains, finite, kinds
-from handcraft.language.expressions import Evaluator
+from handcraft.language.compile_time import Constant, Scope, Thing, describe, is_constant
+from handcraft.language.domains import finite, kinds
 from handcraft.language.typed import Allow, Example, Logits, Output, Predict, Result
-from handcraft.language.values import Value, show
-from handcraft.runtime.vocabulary import Token, Vocabulary
+from handcraft.language.values import show
+
+if TYPE_CHECKING:
+    from handcraft.language.expressions import Evaluator
+    from handcraft.runtime.vocabulary import Token, Vocabulary
 
 Statement = syntax.Predict | syntax.Allow | syntax.Logits | syntax.Output
 
@@ -27,7 +30,8 @@ def read_result(
     """
     if not statements:
         message = "the program says no result"
-        help_ = "write `predict E;`, `allow T if C;`, `logits {...};` or `output E;`, or give `--output E`"
+        help_ = "write `predict E;`, `allow T if C;`, `logits {...};` or `output E;`"
+        help_ += ", or give `--output E`"
         raise ProgramError("missing", message, Span(span.source, 0, 0), help=help_)
     first = statements[0]
     for other in statements[1:]:
@@ -35,10 +39,9 @@ def read_result(
             message = "a program has one result, and this is a second one"
             raise ProgramError("duplicate", message, other.span, help="keep one of them")
     match first:
-        case syntax.Predict(value, where):
-            node = evaluator.sop(evaluator.evaluate(value, scope), value.span, "`predict`")
-            _check_tokens(node, evaluator, value.span, "predict")
-            return Predict(node, where)
+        case syntax.Predict(value):
+            node = _token(value, evaluator, scope, "predict")
+            return Predict(node, value.span)
         case syntax.Allow():
             allows = [s for s in statements if isinstance(s, syntax.Allow)]
             return Allow(tuple(_choice(s, evaluator, scope) for s in allows), first.span)
@@ -46,6 +49,7 @@ def read_result(
             return _logits(table, evaluator, scope, first.span)
         case syntax.Output(value, where):
             node = evaluator.sop(evaluator.evaluate(value, scope), value.span, "`output`")
+            _refuse_no_value(node, evaluator, value.span)
             return Output(node, where)
         case _:
             assert_never(first)
@@ -56,7 +60,7 @@ def read_condition(expression: syntax.Expression, evaluator: Evaluator, scope: S
     node = evaluator.sop(evaluator.evaluate(expression, scope), expression.span, "a condition")
     if "string" in kinds(evaluator.builder.domain(node)):
         message = "a condition needs a boolean or a number, and this can be a string"
-        raise ProgramError("type", message, expression.span)
+        raise ProgramError("type", message, expression.span, help="compare it: `x == y`")
     return node
 
 
@@ -68,8 +72,10 @@ def read_example(
     text = evaluator.evaluate(statement.input, scope)
     tokens = _tokens(text, vocabulary, statement.input.span)
     if len(tokens) + (vocabulary.bos is not None) > evaluator.builder.header.context:
-        message = f"the example has {len(tokens)} tokens, more than the context"
-        raise ProgramError("too-long", message, statement.input.span)
+        context = evaluator.builder.header.context
+        message = f"the example has {len(tokens)} tokens, more than the context of {context} holds"
+        help_ = "write a shorter text, or a larger `context`"
+        raise ProgramError("too-long", message, statement.input.span, help=help_)
     expected = evaluator.evaluate(statement.expected, scope)
     where = statement.expected.span
     if not isinstance(result, Output):
@@ -117,60 +123,77 @@ def renumbered(result: Result, numbers: Mapping[int, int]) -> Result:
             assert_never(result)
 
 
+def _token(expression: syntax.Expression, evaluator: Evaluator, scope: Scope, word: str) -> int:
+    """Return the node of what is predicted; a constant must be a token, or it is refused here."""
+    thing = evaluator.evaluate(expression, scope)
+    node = evaluator.sop(thing, expression.span, f"`{word}`")
+    _refuse_no_value(node, evaluator, expression.span)
+    vocabulary = evaluator.builder.header.vocabulary
+    if is_constant(thing) and (isinstance(thing, bool) or thing not in vocabulary.tokens):
+        assert isinstance(thing, int | Fraction | str)
+        message = f"{show(thing)} is not in the vocabulary"
+        help_ = f"`{word}` needs a token, and the tokens are {finite(vocabulary.tokens)}"
+        raise ProgramError("not-a-token", message, expression.span, help=help_)
+    return node
+
+
+def _refuse_no_value(node: int, evaluator: Evaluator, span: Span) -> None:
+    reason = evaluator.builder.why_undefined(node)
+    if reason is not None:
+        message = f"the program has no meaning on any input: {reason}"
+        raise ProgramError("no-meaning", message, span)
+
+
 def _choice(statement: syntax.Allow, evaluator: Evaluator, scope: Scope) -> tuple[int, int]:
-    thing = evaluator.evaluate(statement.token, scope)
-    token = evaluator.sop(thing, statement.token.span, "`allow`")
-    _check_tokens(token, evaluator, statement.token.span, "allow")
+    token = _token(statement.token, evaluator, scope, "allow")
     if statement.condition is None:
         return token, evaluator.builder.constant(True, statement.span)
     return token, read_condition(statement.condition, evaluator, scope)
 
 
-def _logits(
-    table: syntax.Expression, evaluator: Evaluator, scope: Scope, span: Span
-) -> Logits:
+def _logits(table: syntax.Expression, evaluator: Evaluator, scope: Scope, span: Span) -> Logits:
     thing = evaluator.evaluate(table, scope)
     if not isinstance(thing, Mapping):
-        raise ProgramError("type", f"`logits` needs a dict, and this is {describe(thing)}", table.span)
+        message = f"`logits` needs a dict, and this is {describe(thing)}"
+        help_ = 'write `logits {"a": x, "b": y};`'
+        raise ProgramError("type", message, table.span, help=help_)
     vocabulary = evaluator.builder.header.vocabulary
+    keys, values = _places(table, thing)
     for token in thing:
         if isinstance(token, bool) or token not in vocabulary.tokens:
             message = f"{show(token)} is not in the vocabulary"
-            raise ProgramError("not-a-token", message, table.span)
+            help_ = f"the tokens are {finite(vocabulary.tokens)}"
+            raise ProgramError("not-a-token", message, keys[token], help=help_)
     missing = [t for t in vocabulary.tokens if t not in thing and t != vocabulary.bos]
     if missing:
         message = f"`logits` has no entry for the token {show(missing[0])}"
         raise ProgramError("missing-key", message, table.span, help="every token is listed")
     tokens = tuple(token for token in vocabulary.tokens if token in thing)
-    nodes = []
-    for token in tokens:
-        node = evaluator.sop(thing[token], table.span, "`logits`")
-        if "string" in kinds(evaluator.builder.domain(node)):
-            message = f"the logit of {show(token)} needs numbers, and this can be a string"
-            raise ProgramError("type", message, table.span)
-        nodes.append(node)
-    return Logits(tokens, tuple(nodes), span)
+    return Logits(tokens, tuple(_logit(thing[t], evaluator, values[t]) for t in tokens), span)
 
 
-def _check_tokens(node: int, evaluator: Evaluator, span: Span, word: str) -> None:
-    """Raise where a value outside the vocabulary is possible, naming it."""
-    domain = evaluator.builder.domain(node)
-    vocabulary = evaluator.builder.header.vocabulary
-    tokens = finite(vocabulary.tokens)
-    match domain:
-        case Finite(values):
-            outside: Value | Lattice | None = next((v for v in values if not contains(tokens, v)), None)
-        case Lattice() | Mixed():
-            outside = domain if isinstance(domain, Lattice) else domain.numbers
-        case _:
-            assert_never(domain)
-    if outside is None and values == (vocabulary.bos,):
-        outside = vocabulary.bos
-    if outside is not None and not evaluator.assumed:
-        shown = str(outside) if isinstance(outside, Lattice) else show(outside)
-        message = f"`{word}` needs tokens, and this can be {shown}"
-        help_ = "make it a token of the vocabulary, or exclude the case with `assume`"
-        raise ProgramError("not-a-token", message, span, help=help_)
+def _places(
+    table: syntax.Expression, thing: Mapping[Constant, Thing]
+) -> tuple[Mapping[Constant, Span], Mapping[Constant, Span]]:
+    """Return where each key and each value of a dict stands: of one not written out, all of it."""
+    if not isinstance(table, syntax.DictDisplay):
+        everywhere = dict.fromkeys(thing, table.span)
+        return everywhere, everywhere
+    entries = list(zip(thing, table.items, strict=True))
+    return (
+        {token: key.span for token, (key, _) in entries},
+        {token: value.span for token, (_, value) in entries},
+    )
+
+
+def _logit(thing: Thing, evaluator: Evaluator, span: Span) -> int:
+    node = evaluator.sop(thing, span, "a logit")
+    found = kinds(evaluator.builder.domain(node))
+    if "string" in found:
+        can_be = "is" if found == {"string"} else "can be"
+        message = f"a logit needs numbers, and this {can_be} a string"
+        raise ProgramError("type", message, span, help="`indicator(x == y)` makes numbers")
+    return node
 
 
 def _tokens(thing: object, vocabulary: Vocabulary, span: Span) -> tuple[Token, ...]:
@@ -178,7 +201,10 @@ def _tokens(thing: object, vocabulary: Vocabulary, span: Span) -> tuple[Token, .
         raise ProgramError("type", "an example needs a text or a list of tokens", span)
     try:
         tokens = vocabulary.split(thing)
-    except HandcraftError as error:
-        raise ProgramError(error.code, error.message, span, help=error.help) from None
+    except InputError as error:
+        place = span
+        inner = error.span
+        if inner is not None and span.text[1:-1] == inner.source.text:
+            place = Span(span.source, span.start + 1 + inner.start, span.start + 1 + inner.end)
+        raise ProgramError(error.code, error.message, place, help=error.help) from None
     return tokens[1:] if vocabulary.bos is not None else tokens
-

@@ -7,14 +7,12 @@ they say.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from handcraft.errors import Span
+if TYPE_CHECKING:
+    from fractions import Fraction
 
-
-def _span() -> Span:
-    return field(compare=False, repr=False)  # type: ignore[no-any-return]
+    from handcraft.errors import Span
 
 
 # Expressions ---------------------------------------------------------------------------------
@@ -25,7 +23,7 @@ class Number:
     """An exact number: `3`, `0.25` (a quarter)."""
 
     value: Fraction
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Text:
     """A string: `"ab"` or `'ab'`."""
 
     value: str
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class Truth:
     """`True` or `False`."""
 
     value: bool
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Name:
     """A name that is looked up: `tokens`."""
 
     id: str
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Operator:
     """A comparison given as an argument: the last one of `select(k, q, ==)`."""
 
     op: str
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class ListDisplay:
     """`[a, b]`."""
 
     items: tuple[Expression, ...]
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ class DictDisplay:
     """`{"a": 1, "b": 2}`."""
 
     items: tuple[tuple[Expression, Expression], ...]
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class IntegerRange:
 
     low: Expression
     high: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ class ListComprehension:
     targets: tuple[str, ...]
     iterable: Expression
     condition: Expression | None
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ class DictComprehension:
     targets: tuple[str, ...]
     iterable: Expression
     condition: Expression | None
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ class Unary:
 
     op: str
     operand: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ class Binary:
     op: str
     left: Expression
     right: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ class Comparison:
 
     first: Expression
     rest: tuple[tuple[str, Expression], ...]
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +141,7 @@ class Conditional:
     then: Expression
     condition: Expression
     otherwise: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +151,7 @@ class Call:
     function: Expression
     arguments: tuple[Expression, ...]
     keywords: tuple[tuple[str, Expression], ...]
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ class Index:
 
     base: Expression
     index: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +169,7 @@ class Attribute:
 
     base: Expression
     name: str
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 Expression: TypeAlias = (
@@ -204,7 +202,7 @@ class Assign:
 
     targets: tuple[str, ...]
     values: tuple[Expression, ...]
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +211,7 @@ class Parameter:
 
     name: str
     default: Expression | None
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +221,7 @@ class Definition:
     name: str
     parameters: tuple[Parameter, ...]
     body: tuple[Statement, ...]
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +229,7 @@ class Return:
     """`return e;` or `return e1, e2;`."""
 
     values: tuple[Expression, ...]
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +239,7 @@ class For:
     targets: tuple[str, ...]
     iterable: Expression
     body: tuple[Statement, ...]
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +247,7 @@ class Bare:
     """An expression that stands alone: checked, then dropped."""
 
     value: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +255,7 @@ class Load:
     """`load "file";`, relative to the file that says it."""
 
     path: str
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +263,7 @@ class Vocab:
     """`vocab "ab";`, `vocab ["hello", "world"];`, `vocab 0..9;`."""
 
     tokens: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +271,7 @@ class Context:
     """`context 5;`."""
 
     size: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +280,7 @@ class Marker:
 
     role: str
     token: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +288,7 @@ class Attention:
     """`attention causal;` or `attention bidirectional;`; any other word is kept for the checker."""
 
     mode: str
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +297,7 @@ class SourceSequence:
 
     tokens: Expression
     context: Expression | None
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +305,7 @@ class Predict:
     """`predict E;`."""
 
     value: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +314,7 @@ class Allow:
 
     token: Expression
     condition: Expression | None
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +322,7 @@ class Logits:
     """`logits {"a": E1, "b": E2};`."""
 
     table: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +330,7 @@ class Output:
     """`output E;`."""
 
     value: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +339,7 @@ class Example:
 
     input: Expression
     expected: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +347,7 @@ class Assume:
     """`assume E;`: texts at whose every position E holds are in scope."""
 
     condition: Expression
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +355,7 @@ class Repl:
     """A statement of RASP's interactive shell (`draw`, `set example`, ...), ignored in files."""
 
     text: str
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)
 
 
 Statement: TypeAlias = (
@@ -387,4 +385,4 @@ class Module:
     """A whole file."""
 
     body: tuple[Statement, ...]
-    span: Span = _span()
+    span: Span = field(compare=False, repr=False)

@@ -7,14 +7,16 @@ how many keys a query selects), the place it came from and, where it has one, it
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from handcraft.errors import Notice, Source, Span
-from handcraft.language.domains import Domain
-from handcraft.language.values import Outcome, Value
-from handcraft.runtime.vocabulary import Token, Vocabulary
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from handcraft.errors import Notice, Source, Span
+    from handcraft.language.domains import Domain
+    from handcraft.language.values import Outcome, Value
+    from handcraft.runtime.vocabulary import Token, Vocabulary
 
 # S-ops ---------------------------------------------------------------------------------------
 
@@ -290,7 +292,12 @@ class TypedProgram:
 def operands(op: Op) -> tuple[int, ...]:
     """Return the nodes that an operation reads."""
     read: list[int] = []
-    renumbered(op, lambda node: read.append(node) or node)
+
+    def note(node: int) -> int:
+        read.append(node)
+        return node
+
+    renumbered(op, note)
     return tuple(read)
 
 

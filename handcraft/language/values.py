@@ -7,19 +7,27 @@ on. Interpreter, domains and compiled tables all compute with the functions of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.language.elementary import cosine, exponential, logarithm, power, root, sine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 Value: TypeAlias = int | Fraction | str | bool
 Numeric: TypeAlias = int | Fraction
 
 LARGEST_BITS = 4096
 """A number whose numerator or denominator needs more bits has no place in a program."""
+
+LONGEST_TEXT = 4096
+"""A string made by `+` has at most this many characters."""
+
+LONGEST_SHOWN = 60
+"""Characters of a value that a message shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,12 @@ def show(value: Value) -> str:
     return str(value)
 
 
+def cut(value: Value) -> str:
+    """Return the value as the language writes it, cut where it is long."""
+    text = show(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
 def plain(value: Value) -> str:
     """Return the value as text without quotes: what `str(...)` gives in a program."""
     return str(value)
@@ -91,12 +105,19 @@ def _bounded(number: Numeric) -> Outcome:
     number = normal(number)
     bits = max(number.numerator.bit_length(), number.denominator.bit_length())
     if bits > LARGEST_BITS:
-        return Undefined("number-too-large", f"a number of more than {LARGEST_BITS} bits")
+        return _too_many_bits()
     return number
+
+
+def _too_many_bits() -> Undefined:
+    return Undefined("number-too-large", f"the result needs more than {LARGEST_BITS} bits")
 
 
 def _add(a: Value, b: Value) -> Outcome:
     if isinstance(a, str) and isinstance(b, str):
+        if len(a) + len(b) > LONGEST_TEXT:
+            message = f"the result has more than {LONGEST_TEXT} characters"
+            return Undefined("text-too-long", message)
         return a + b
     return _bounded(_number(a) + _number(b))
 
@@ -111,53 +132,53 @@ def _multiply(a: Value, b: Value) -> Outcome:
 
 def _divide(a: Value, b: Value) -> Outcome:
     if b == 0:
-        return Undefined("division-by-zero", f"`{show(a)} / 0`")
+        return Undefined("division-by-zero", f"`{cut(a)} / 0` divides by zero")
     return _bounded(Fraction(_number(a)) / _number(b))
 
 
 def _floor_divide(a: Value, b: Value) -> Outcome:
     if b == 0:
-        return Undefined("division-by-zero", f"`{show(a)} // 0`")
+        return Undefined("division-by-zero", f"`{cut(a)} // 0` divides by zero")
     return _bounded(_number(a) // _number(b))
 
 
 def _modulo(a: Value, b: Value) -> Outcome:
     if b == 0:
-        return Undefined("division-by-zero", f"`{show(a)} % 0`")
+        return Undefined("division-by-zero", f"`{cut(a)} % 0` divides by zero")
     return _bounded(_number(a) % _number(b))
 
 
 def _raise(a: Value, b: Value) -> Outcome:
     base, exponent = _number(a), _number(b)
     if base == 0 and exponent < 0:
-        return Undefined("division-by-zero", f"`0 ^ {show(b)}`")
+        return Undefined("division-by-zero", f"`0 ^ {cut(b)}` divides by zero")
     if isinstance(exponent, int):
         size = max(base.numerator.bit_length(), base.denominator.bit_length())
         if (size - 1) * abs(exponent) > LARGEST_BITS:
-            return Undefined("number-too-large", f"`{show(a)} ^ {show(b)}`")
+            return _too_many_bits()
         return _bounded(Fraction(base) ** exponent)
     if base < 0:
-        return Undefined("no-real-value", f"`{show(a)} ^ {show(b)}` is not a real number")
-    return _real(power(Fraction(base), exponent), f"{show(a)} ^ {show(b)}")
+        return Undefined("no-real-value", f"`{cut(a)} ^ {cut(b)}` is not a real number")
+    return _real(power(Fraction(base), exponent), f"{cut(a)} ^ {cut(b)}")
 
 
 def _real(number: Fraction | None, text: str) -> Outcome:
     if number is None:
-        return Undefined("number-too-large", f"`{text}`")
+        return Undefined("number-too-large", f"`{text}` passes the range of float64")
     return normal(number)
 
 
 def _root(a: Value) -> Outcome:
     number = Fraction(_number(a))
     if number < 0:
-        return Undefined("no-real-value", f"`sqrt({show(a)})` is not a real number")
+        return Undefined("no-real-value", f"`sqrt({cut(a)})` is not a real number")
     return normal(root(number))
 
 
 def _logarithm(a: Value) -> Outcome:
     number = Fraction(_number(a))
     if number <= 0:
-        return Undefined("no-real-value", f"`log({show(a)})` is not a real number")
+        return Undefined("no-real-value", f"`log({cut(a)})` is not a real number")
     return normal(logarithm(number))
 
 
@@ -167,17 +188,17 @@ def _integer(a: Value) -> Outcome:
     text = a.strip()
     digits = text[1:] if text[:1] in ("-", "+") else text
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 1000:
-        return Undefined("not-a-number", f"`int({show(a)})`")
+        return Undefined("not-a-number", f"{cut(a)} is not a whole number")
     return int(text)
 
 
 def _decimal(a: Value) -> Outcome:
     if not isinstance(a, str):
         return _number(a)
-    whole, dot, part = a.strip().lstrip("+-").partition(".")
+    whole, _, part = a.strip().lstrip("+-").partition(".")
     digits = whole + part
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 1000:
-        return Undefined("not-a-number", f"`float({show(a)})`")
+        return Undefined("not-a-number", f"{cut(a)} is not a number")
     number = Fraction(int(digits), 10 ** len(part))
     return normal(-number if a.strip().startswith("-") else number)
 
@@ -189,12 +210,25 @@ def _boolean(a: Value) -> Outcome:
         return True
     if a in ("False", "F", "0"):
         return False
-    return Undefined("not-a-boolean", f"`bool({show(a)})`")
+    return Undefined("not-a-boolean", f"{cut(a)} is not a boolean")
 
 
 def _sign(a: Value) -> Outcome:
     number = _number(a)
     return (number > 0) - (number < 0)
+
+
+def _magnitude(a: Value) -> Numeric:
+    number = _number(a)
+    return number if number >= 0 else -number
+
+
+def _least(*values: Value) -> Numeric:
+    return normal(min(Fraction(_number(value)) for value in values))
+
+
+def _largest(*values: Value) -> Numeric:
+    return normal(max(Fraction(_number(value)) for value in values))
 
 
 def compare(op: str, a: Value, b: Value) -> bool:
@@ -223,16 +257,16 @@ FUNCTIONS: dict[str, Callable[..., Outcome]] = {
     "negate": lambda a: normal(-_number(a)),
     "not": lambda a: not truth(a),
     "truth": truth,
-    "abs": lambda a: abs(_number(a)),
-    "min": lambda *a: min(map(_number, a)),
-    "max": lambda *a: max(map(_number, a)),
+    "abs": _magnitude,
+    "min": _least,
+    "max": _largest,
     "round": lambda a: round(_number(a)),
     "floor": lambda a: floor(_number(a)),
     "ceil": lambda a: ceil(_number(a)),
     "indicator": lambda a: int(truth(a)),
     "sign": _sign,
     "sqrt": _root,
-    "exp": lambda a: _real(exponential(Fraction(_number(a))), f"exp({show(a)})"),
+    "exp": lambda a: _real(exponential(Fraction(_number(a))), f"exp({cut(a)})"),
     "log": _logarithm,
     "sin": lambda a: normal(sine(Fraction(_number(a)))),
     "cos": lambda a: normal(cosine(Fraction(_number(a)))),
