@@ -1,0 +1,120 @@
+"""`handcraft check`: the weights of a program against its meaning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from handcraft.cli.building import compile_in
+from handcraft.cli.opening import Given, open_program
+from handcraft.cli.options import dtype_option, program_options, strict_option
+from handcraft.cli.telling import FAILED, tell_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from handcraft.checking import Difference, Failure, Meaningless, Report
+    from handcraft.runtime.vocabulary import Token, Vocabulary
+
+
+@click.command()
+@click.argument("program")
+@click.option(
+    "--longest",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="Try every input up to this length.",
+)
+@click.option(
+    "--random",
+    "n_random",
+    type=click.IntRange(min=0),
+    default=300,
+    show_default=True,
+    help="Try so many random inputs up to the context.",
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@program_options
+@dtype_option
+@strict_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    program: str,
+    longest: int,
+    n_random: int,
+    seed: int,
+    given: Given,
+    formats: tuple[str, ...],
+    strict: bool,
+) -> None:
+    """Compare the weights of PROGRAM with what it means, on examples and many inputs."""
+    from handcraft.checking import check as compare
+
+    read = open_program(program, given)
+    tell_warnings(read.warnings, strict=strict)
+    models = {name: compiled.model for name, compiled in compile_in(read, formats).items()}
+    report = compare(read, models, longest=longest, random=n_random, seed=seed)
+    for line in _lines(report, read.typed.vocabulary):
+        click.echo(line)
+    if not report.holds:
+        ctx.exit(FAILED)
+
+
+def _lines(report: Report, vocabulary: Vocabulary) -> Iterator[str]:
+    held = report.examples - len({failure.example for failure in report.failures})
+    yield f"examples   {held} of {report.examples} hold"
+    for failure in report.failures:
+        yield f"           {_failure(failure, vocabulary)}"
+    tokens = " ".join(map(str, report.tokens))
+    yield (
+        f"inputs     {report.every:,} of length up to {report.longest} over {tokens},"
+        f" {report.random:,} random; {report.in_scope:,} in scope"
+    )
+    yield (f"positions  {report.compared:,} compared, {report.without_meaning:,} without meaning")
+    if report.meaningless is not None:
+        yield f"           {_meaningless(report.meaningless, vocabulary)}"
+    for name, verdict in report.verdicts.items():
+        yield f"{name:<9}  {verdict.differences:,} differences"
+        if verdict.smallest is not None:
+            yield f"           {_difference(verdict.smallest, vocabulary)}"
+
+
+def _failure(failure: Failure, vocabulary: Vocabulary) -> str:
+    from handcraft.explain import shown
+
+    example = failure.example
+    expected = example.expected
+    if not isinstance(expected, str):
+        expected = " ".join(map(shown, expected))
+    got = failure.got
+    if isinstance(got, tuple):
+        got = " ".join(map(shown, got))
+    return (
+        f"line {example.span.line}, {_quoted(example.input, vocabulary)}:"
+        f" expected {expected}, {failure.where} gives {got}"
+    )
+
+
+def _meaningless(found: Meaningless, vocabulary: Vocabulary) -> str:
+    return (
+        f"the smallest without meaning: {_quoted(found.input, vocabulary)}, position"
+        f" {found.position}: {found.reason.code}: {found.reason.message}"
+    )
+
+
+def _difference(found: Difference, vocabulary: Vocabulary) -> str:
+    from handcraft.explain import shown
+
+    return (
+        f"the smallest: {_quoted(found.input, vocabulary)}, position {found.position}:"
+        f" expected {shown(found.expected)}, got {shown(found.got)}"
+    )
+
+
+def _quoted(tokens: tuple[Token, ...], vocabulary: Vocabulary) -> str:
+    from handcraft.language.values import show
+
+    return show(vocabulary.join(tokens))

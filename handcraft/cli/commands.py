@@ -1,0 +1,23 @@
+"""The command `handcraft` and its subcommands."""
+
+from __future__ import annotations
+
+import click
+
+from handcraft import __version__
+from handcraft.cli.check import check
+from handcraft.cli.compile import compile_
+from handcraft.cli.complete import complete
+from handcraft.cli.explain import explain
+from handcraft.cli.run import run
+from handcraft.cli.telling import Commands
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="handcraft")
+def handcraft() -> None:
+    """Compile programs in a small RASP-like language to exact transformer weights."""
+
+
+for command in (compile_, complete, run, check, explain):
+    handcraft.add_command(command)

@@ -1,0 +1,123 @@
+"""`handcraft compile`: a program becomes weights, and what they cost is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+import click
+
+from handcraft.cli.building import compile_in
+from handcraft.cli.opening import Given, find_program, open_program
+from handcraft.cli.options import dtype_option, program_options, strict_option
+from handcraft.cli.telling import tell_warnings
+
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
+    from handcraft.language.program import Program
+    from handcraft.runtime.config import Config, LayerConfig
+    from handcraft.runtime.model import Model
+
+    Stage: TypeAlias = Literal["typed", "graph", "placed", "weights"]
+
+
+@click.command("compile")
+@click.argument("program")
+@click.option("-o", "target", metavar="F.npz", help="Write the weights to this file.")
+@program_options
+@dtype_option
+@strict_option
+@click.option(
+    "--emit",
+    type=click.Choice(["tree", "typed", "graph", "placed", "weights"]),
+    help="Print this stage of the compilation and nothing else.",
+)
+def compile_(
+    program: str,
+    target: str | None,
+    given: Given,
+    formats: tuple[str, ...],
+    strict: bool,
+    emit: Literal["tree"] | Stage | None,
+) -> None:
+    """Compile PROGRAM to the weights of a transformer and say what they cost."""
+    if emit is not None and target is not None:
+        raise click.UsageError("--emit prints a stage and -o writes the weights: give one of them")
+    if emit == "tree":
+        click.echo(_tree(program), nl=False)
+        return
+    read = open_program(program, given)
+    tell_warnings(read.warnings, strict=strict)
+    if emit is not None:
+        click.echo(_stage(read, formats[0], emit), nl=False)
+        return
+    model = compile_in(read, formats)[formats[0]].model
+    if target is not None:
+        model.save(target)
+    for name, value in _account(read, model, formats):
+        click.echo(f"{name:<11}  {value}")
+    if target is not None:
+        click.echo(f"{'written':<11}  {target}, {Path(target).stat().st_size:,} bytes")
+
+
+def _tree(name: str) -> str:
+    """Return the syntax tree of a file; the header may lack what options would give."""
+    from handcraft.language.dump import dump
+    from handcraft.language.files import read_source
+    from handcraft.language.parse import parse
+
+    path = find_program(name)
+    return dump(parse(read_source(path, path.as_posix())))
+
+
+def _stage(program: Program, dtype: str, stage: Stage) -> str:
+    from handcraft.compiler.pipeline import compile_program
+    from handcraft.language.typed_text import typed_text
+    from handcraft.runtime.weights_text import weights_text
+
+    if stage == "typed":
+        return typed_text(program.typed)
+    compiled = compile_program(program, dtype=dtype)
+    match stage:
+        case "graph":
+            return compiled.graph.show()
+        case "placed":
+            return compiled.placed.show()
+        case "weights":
+            return weights_text(compiled.model)
+        case _:
+            assert_never(stage)
+
+
+def _account(program: Program, model: Model, formats: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return what the weights cost, and what is known about them."""
+    config, weights = model.config, model.parameters
+    return [
+        ("layers", _layers(config)),
+        ("d_model", str(config.d_model)),
+        ("context", str(config.context) + (" and a start token" if config.start else "")),
+        ("parameters", f"{weights.n_parameters:,}, {weights.n_nonzero:,} of them not zero"),
+        ("readout", config.readout),
+        ("window", _window(program)),
+        ("formats", ", ".join(formats)),
+        ("certificate", "none" if model.certificate is None else "proved"),
+    ]
+
+
+def _layers(config: Config) -> str:
+    """Return `1: 1 head, no MLP`, or the sizes of each layer."""
+    return f"{config.n_layer}: " + "; ".join(map(_layer, config.layers))
+
+
+def _layer(layer: LayerConfig) -> str:
+    from handcraft.explain import counted
+
+    neurons = counted(layer.d_mlp, "neuron") if layer.d_mlp else "no MLP"
+    return f"{counted(layer.n_head, 'head')}, {neurons}"
+
+
+def _window(program: Program) -> str:
+    if not program.window_safe:
+        return "not proved safe: generation stops at the context"
+    return f"safe: the last {program.lookback} tokens decide what follows"

@@ -1,0 +1,42 @@
+"""`handcraft complete`: the text that a model writes after a text."""
+
+from __future__ import annotations
+
+import click
+
+from handcraft.cli.opening import Given, open_model
+from handcraft.cli.options import program_options
+from handcraft.cli.telling import FAILED, tell
+
+
+@click.command()
+@click.argument("file")
+@click.argument("text")
+@click.option("-n", "n", type=click.IntRange(min=0), default=10, show_default=True)
+@click.option("--temperature", type=click.FloatRange(min=0), default=0.0, show_default=True)
+@click.option("--top-k", type=click.IntRange(min=1), help="Draw from so many tokens only.")
+@click.option("--seed", type=click.IntRange(min=0), help="The same seed draws the same tokens.")
+@click.option("--slide", is_flag=True, help="Go on beyond the context in any case.")
+@program_options
+@click.pass_context
+def complete(
+    ctx: click.Context,
+    file: str,
+    text: str,
+    n: int,
+    temperature: float,
+    top_k: int | None,
+    seed: int | None,
+    slide: bool,
+    given: Given,
+) -> None:
+    """Continue TEXT by N tokens, with a model or a program FILE."""
+    model = open_model(file, given)
+    written = model.complete(text, n, temperature=temperature, top_k=top_k, seed=seed, slide=slide)
+    click.echo(f"{text} :: {written}")
+    if model.stop_reason == "context":
+        tell(
+            f"note: stopped at the context of {model.config.context} tokens; what lies beyond it"
+            " may change the answer\nhelp: go on in any case with `--slide`"
+        )
+        ctx.exit(FAILED)

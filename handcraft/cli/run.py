@@ -1,0 +1,32 @@
+"""`handcraft run`: the answer at each position of a text."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import click
+
+from handcraft.cli.opening import Given, open_model
+from handcraft.cli.options import program_options
+
+
+@click.command()
+@click.argument("file")
+@click.argument("text")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@program_options
+def run(file: str, text: str, as_json: bool, given: Given) -> None:
+    """Print what a model or a program FILE says at each position of TEXT."""
+    answers = open_model(file, given).run(text)
+    if as_json:
+        click.echo(json.dumps(answers, default=_number, ensure_ascii=False))
+        return
+    from handcraft.explain import shown
+
+    click.echo(" ".join(map(shown, answers)))
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, Fraction), f"no answer is {value!r}"
+    return float(value)
