@@ -61,13 +61,21 @@ MOST_NODES = 100_000
 
 
 class Builder:
-    """Collects nodes; `add` returns the number of the node that does an operation."""
+    """Collects nodes; `add` returns the number of the node that does an operation.
+
+    Attributes:
+        header: vocabulary, context and attention.
+        nodes: what was made so far.
+        place: the place of all that is made, where it is not that of the expression: the call
+            of a function whose body the reader does not see.
+    """
 
     def __init__(self, header: Header) -> None:
         self.header = header
         self.nodes: list[Node] = []
         self._numbers: dict[Op, int] = {}
         self._reaches: dict[int, Reach] = {}
+        self.place: Span | None = None
 
     def constant(self, value: Value, span: Span) -> int:
         """Return the node of a constant."""
@@ -79,6 +87,7 @@ class Builder:
         Raises:
             ProgramError: `domain-too-large`, or `too-large` for too many operations.
         """
+        span = self.place or span
         op = self._merged(op, span)
         known = self._numbers.get(op)
         if known is not None:

@@ -12,6 +12,7 @@ from handcraft.language.compile_time import Arguments, Builtin, Closure, Scope, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from handcraft.language.builder import Builder
     from handcraft.language.expressions import Evaluator
 
 DEEPEST_CALL = 40
@@ -60,8 +61,20 @@ def call(evaluator: Evaluator, function: Thing, arguments: Arguments) -> Thing:
     definition = function.definition
     inner = Scope(function.scope)
     _bind(evaluator, definition, arguments, inner)
-    with _called(evaluator, definition, arguments.span):
+    place = arguments.span if definition.span.source is library.source() else None
+    with _called(evaluator, definition, arguments.span), placed(evaluator.builder, place):
         return evaluator.call_body(definition.body, inner, definition.span)
+
+
+@contextmanager
+def placed(builder: Builder, place: Span | None) -> Iterator[None]:
+    """Make nodes as if they stood at a place, None for their own; of two the outer place wins."""
+    before = builder.place
+    builder.place = before or place
+    try:
+        yield
+    finally:
+        builder.place = before
 
 
 def _bound(builtin: Builtin, arguments: Arguments) -> Arguments:

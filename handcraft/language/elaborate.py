@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from handcraft.errors import HandcraftError, ProgramError, Source, Span, raise_all
-from handcraft.language import builtins, library, results, syntax
+from handcraft.language import builtins, calls, library, results, syntax
 from handcraft.language.builder import Builder
 from handcraft.language.compile_time import (
     Closure,
@@ -225,8 +225,11 @@ class _Checker:
         if scope is not self.globals or name in scope.names:
             return
         if name in self.names or name in library.names():
+            start = span.source.text.index(name, span.start)
+            place = Span(span.source, start, start + len(name))
             message = f"`{name}` replaces a name of the library"
-            self.evaluator.warn("replaces-library", message, span)
+            help_ = "take another name to keep both"
+            self.evaluator.warn("replaces-library", message, place, help_)
 
     def _body(self, body: tuple[syntax.Statement, ...], scope: Scope, span: Span) -> Thing:
         """Run a function's body and return what it returns."""
@@ -247,7 +250,8 @@ class _Checker:
         """Run the definitions of another file, relative to the file that names it."""
         source = self.reader(path, span.source, span)
         if source.name in [*self.loading, span.source.name]:
-            raise ProgramError("load-cycle", f"`{path}` loads itself", span)
+            help_ = "move what both files need to a third one"
+            raise ProgramError("load-cycle", f"`{path}` loads itself", span, help=help_)
         if len(self.loading) > 30:
             raise ProgramError("too-deep", "files load each other more than 30 deep", span)
         self.loading.append(source.name)
@@ -255,7 +259,8 @@ class _Checker:
             for statement in parse(source).body:
                 if isinstance(statement, (*HEADERS, *RESULTS, syntax.Example, syntax.Assume)):
                     message = "a loaded file may only define names"
-                    raise ProgramError("misplaced", message, statement.span)
+                    help_ = "move this statement to the program that loads the file"
+                    raise ProgramError("misplaced", message, statement.span, help=help_)
                 self._statement(statement, self.globals)
         finally:
             self.loading.pop()
@@ -268,7 +273,8 @@ class _Checker:
         if thing is not None or name not in library.names():
             return thing
         if name not in self.library.names:
-            self._statement(library.definitions()[name], self.library)
+            with calls.placed(self.evaluator.builder, span):
+                self._statement(library.definitions()[name], self.library)
         return self.library.names[name]
 
 

@@ -202,5 +202,6 @@ class Evaluator:
                 if isinstance(thing, str)
                 else "list of more than {} items"
             )
-            raise ProgramError("too-large", f"this makes a {what.format(LONGEST)}", span)
+            message = f"this makes a {what.format(LONGEST)}"
+            raise ProgramError("too-large", message, span, help="use fewer or shorter loops")
         return thing

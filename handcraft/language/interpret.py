@@ -52,7 +52,9 @@ from handcraft.language.values import (
 from handcraft.runtime.vocabulary import Token, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from handcraft.errors import Span
 
 Entry: TypeAlias = bool | Undefined
 Matrix: TypeAlias = list[list[Entry]]
@@ -60,6 +62,18 @@ Matrix: TypeAlias = list[list[Entry]]
 
 Answer: TypeAlias = Value | tuple[Token, ...]
 """What a program says at a position; for `allow` the tokens that may come next."""
+
+
+WAYS_OUT: Mapping[str, str] = {
+    "division-by-zero": "choose another value there: `0 if d == 0 else n / d`",
+    "missing-key": "add the entry, or choose another value there: `0 if c else table[x]`",
+    "nothing-allowed": "write an `allow` for this case, or declare an `eos`",
+    "nothing-selected": "give a default as the third argument: `aggregate(sel, x, default)`",
+    "not-a-token": "say a token of the vocabulary there",
+    "several-selected": "choose one with `latest(...)`, `first(...)` or `best(...)`, "
+    "or count with `indicator(x == y)`",
+}
+"""What to do where a program has no meaning, by the code of the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +110,17 @@ def answer(program: TypedProgram, tokens: Sequence[Token], position: int) -> Ans
     """
     found = interpret(program, tokens).answers[position]
     if isinstance(found, Undefined):
-        place = position % len(tokens)
-        message = f"the program has no meaning at position {place}: {found.message}"
-        raise MeaningError(found.code, message)
+        raise meaning_error(program, tokens, position % len(tokens))
     return found
+
+
+def meaning_error(program: TypedProgram, tokens: Sequence[Token], position: int) -> MeaningError:
+    """Return why there is no answer at a position, with the expression that has no value."""
+    run = _Run(program, tokens)
+    found = run.answers()[position]
+    assert isinstance(found, Undefined)
+    message = f"the program has no meaning at position {position}: {found.message}"
+    return MeaningError(found.code, message, run.origin(found), help=WAYS_OUT.get(found.code))
 
 
 def why_not(value: Value, vocabulary: Vocabulary) -> str | None:
@@ -140,6 +161,17 @@ class _Run:
                     self.selectors[number] = self._selector(node.op)
                 case _:
                     assert_never(node.op)
+
+    def origin(self, reason: Undefined) -> Span:
+        """Return the place of the first node that has no value for this very reason."""
+        for number, node in enumerate(self.program.nodes):
+            if number in self.sops:
+                found = any(outcome is reason for outcome in self.sops[number])
+            else:
+                found = any(entry is reason for row in self.selectors[number] for entry in row)
+            if found:
+                return node.span
+        return self.program.result.span
 
     def answers(self) -> list[Answer | Undefined]:
         """Return the program's answer at each position."""
@@ -288,8 +320,7 @@ class _Run:
             return _mean(values, len(values))
         different = next((v for v in values if kind(v) != kind(values[0]) or v != values[0]), None)
         if different is not None:
-            hint = "; `indicator` makes numbers of booleans" if kind(different) == "boolean" else ""
-            message = f"different values are selected, {cut(values[0])} and {cut(different)}{hint}"
+            message = f"different values are selected, {cut(values[0])} and {cut(different)}"
             return Undefined("several-selected", message)
         return values[0]
 

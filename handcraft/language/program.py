@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from handcraft.errors import FileError, InputError, MeaningError, Notice, ProgramError, Source, Span
+from handcraft.errors import FileError, InputError, Notice, ProgramError, Source, Span
 from handcraft.language.elaborate import elaborate
 from handcraft.language.files import read_source
 from handcraft.language.header import Given
-from handcraft.language.interpret import Answer, Meaning, answer, interpret
+from handcraft.language.interpret import Answer, Meaning, answer, interpret, meaning_error
 from handcraft.language.parse import parse as parse_tree
 from handcraft.language.typed import Allow, Example, Output, TypedProgram
 from handcraft.language.values import Undefined
@@ -94,8 +94,7 @@ class Program:
         values: list[Answer] = []
         for place, found in enumerate(shown):
             if isinstance(found, Undefined):
-                message = f"the program has no meaning at position {place + first}: {found.message}"
-                raise MeaningError(found.code, message)
+                raise meaning_error(self.typed, tokens, place + first)
             values.append(found)
         return values
 
@@ -133,8 +132,12 @@ class Program:
     def _split(self, text: str | Sequence[Token]) -> tuple[Token, ...]:
         tokens = self.typed.vocabulary.split(text)
         if len(tokens) > self.context:
-            message = f"the text has {len(tokens)} tokens, and the context holds {self.context}"
-            raise InputError("too-long", message, help="compile with a larger context")
+            count = f"{len(tokens)} tokens"
+            if self.typed.vocabulary.bos is not None:
+                count += " with `bos`"
+            message = f"the text has {count}, and the context holds {self.context}"
+            help_ = "shorten the text, or give the program a larger `context`"
+            raise InputError("too-long", message, help=help_)
         return tokens
 
     def _next(self, tokens: tuple[Token, ...]) -> Token:
@@ -143,7 +146,9 @@ class Program:
             raise InputError("no-continuation", message, help="use `run`")
         if not tokens:
             message = "an empty text has no last token to continue from"
-            raise InputError("empty-text", message, help="declare a `bos`")
+            raise InputError(
+                "empty-text", message, help="give a token, or declare a start token: `bos`"
+            )
         first = tokens[:1] if self.typed.vocabulary.bos is not None else ()
         if len(tokens) > self.context:
             tokens = (*first, *tokens[len(tokens) - self.context + len(first) :])
