@@ -18,7 +18,7 @@ from handcraft.compiler.graph import (
 from handcraft.compiler.neurons import Layer, Unit
 from handcraft.compiler.sops import Sops
 from handcraft.errors import ProgramError, Span
-from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, is_numeric, union
+from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, bounds, is_numeric, union
 from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, TypedProgram
 from handcraft.language.values import Undefined, Value, order
 from handcraft.runtime.vocabulary import Token
@@ -175,8 +175,14 @@ def _output(draft: Draft, sops: Sops, node: int) -> Graph:
 
 def _is_fine(numbers: Sequence[Fraction]) -> bool:
     """Return whether the values are too close together for one logit each."""
-    gap = min((b - a for a, b in zip(numbers, numbers[1:], strict=False)), default=Fraction(1))
+    gap = _gap(numbers)
     return gap < FINEST * (numbers[-1] - numbers[0])
+
+
+def _gap(values: Sequence[Value]) -> Fraction:
+    """Return the least distance of two numbers in order, 1 for a single one."""
+    numbers = [Fraction(v) for v in values if not isinstance(v, str)]
+    return min((b - a for a, b in zip(numbers, numbers[1:], strict=False)), default=Fraction(1))
 
 
 def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) -> Graph:
@@ -186,7 +192,7 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
     """
     x = sops.number(node)
     centre = (numbers[0] + numbers[-1]) / 2
-    gap = min((b - a for a, b in zip(numbers, numbers[1:], strict=False)), default=Fraction(1))
+    gap = _gap(numbers)
     scale = Fraction(1)
     while scale * gap * gap / 2 < MARGIN:
         scale *= 2
@@ -200,6 +206,11 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
 
 
 def _number(draft: Draft, sops: Sops, node: int) -> Graph:
+    """Return the value itself, of which the nearest possible one is taken."""
+    domain = sops.domain(node)
+    low, high = (Fraction(b) for b in bounds(domain))
+    gap = _gap(domain.values) if isinstance(domain, Finite) else as_lattice(domain).spacing
+    draft.resolve(gap / max(abs(low), abs(high), gap), sops.program.nodes[node].span)
     form = _without_constant(draft, sops, sops.number(node))
     return draft.finished(NumberReadout(form), (), Fraction(0))
 

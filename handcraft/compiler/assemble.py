@@ -31,6 +31,10 @@ float32 (104) takes the same weights as float64, so both formats run one model; 
 LARGEST_SCORE = {"float64": 2**52, "float32": 2**23, "float16": 2**10}
 """Units of score below which every partial sum is exact in a format."""
 
+FINEST_DECISION = {"float64": Fraction(1, 2**44), "float32": Fraction(1, 2**17)}
+FINEST_DECISION["float16"] = Fraction(1, 2**7)
+"""A decision between neighbours closer than this fraction of their size is refused."""
+
 
 def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
     """Return the weights of a placed graph, each rounded once from an exact rational.
@@ -44,6 +48,7 @@ def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
         ProgramError: where the format cannot hold the scores of a head.
         HandcraftError: where it cannot hold another weight.
     """
+    _check_resolution(placed, dtype)
     arrays: dict[str, Array] = {}
     config = _config(placed, header)
     writer = _Writer(placed.columns, placed.d_model, dtype)
@@ -58,6 +63,14 @@ def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
     if head is not None:
         arrays["lm_head.weight"] = head
     return Weights(config, arrays)
+
+
+def _check_resolution(placed: Placed, dtype: str) -> None:
+    finest = placed.graph.resolution
+    if finest is not None and finest.ratio < FINEST_DECISION[dtype]:
+        message = f"values {float(finest.ratio):.1g} of their size apart cannot be told in {dtype}"
+        help_ = "use a wider format, a smaller context, or `latest(...)` instead of a mean"
+        raise ProgramError("format", message, finest.span, help=help_)
 
 
 def _config(placed: Placed, header: Header) -> Config:

@@ -294,7 +294,7 @@ class Attention:
             name = self.draft.variable("restored", labels, "a one-hot, exact again", None)
             targets = [(name, i) for i in range(len(labels))]
             for form, target in zip(onehot.forms, targets, strict=True):
-                layer = steps(form, (Fraction(0), Fraction(1)), [(Fraction(0), Fraction(1))])
+                layer = steps(form, (Fraction(0), Fraction(1)), ({}, {0: Fraction(1)}), 1)
                 self.draft.compute(name, layer, [target], "restores a one-hot", span)
             self._restored[onehot.forms] = tuple(direction(*t) for t in targets)
         return OneHot(onehot.values, self._restored[onehot.forms], True)

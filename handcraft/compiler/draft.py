@@ -24,6 +24,7 @@ from handcraft.compiler.graph import (
     Neuron,
     Op,
     Readout,
+    Resolution,
     Variable,
     form_writes,
     verify,
@@ -82,6 +83,7 @@ class Draft:
         self._times: dict[str, int] = {}
         self._at_start: dict[Direction, Fraction] = {}
         self._ops: list[_HeadDraft | _MlpDraft] = []
+        self._resolution: Resolution | None = None
         if start:
             self.variable("start", ("start",), "1 at the hidden start token", None)
             self.embeddings["start"] = Embedding("start", "start", ((Fraction(1),),))
@@ -130,6 +132,11 @@ class Draft:
             return form
         return combine(((1, form), (value - form.at(self._at_start), direction(*START))))
 
+    def resolve(self, ratio: Fraction, span: Span) -> None:
+        """Note that a number must be told apart at this fraction of its largest size."""
+        if self._resolution is None or ratio < self._resolution.ratio:
+            self._resolution = Resolution(ratio, span)
+
     # Operations ------------------------------------------------------------------------------
 
     def attend(
@@ -169,9 +176,14 @@ class Draft:
         ]
         bias = {target: b for target, b in zip(targets, layer.bias, strict=True) if b}
         self._ops.append(_MlpDraft(self._op_name(name), time, text, span, units, bias))
-        for k, target in enumerate(targets):
-            active = (max(u.pre.at(self._at_start), Fraction(0)) * u.out.get(k, 0) for u in layer.units)
-            self._written(target, sum(active, layer.bias[k]), time)
+        at_start = list(layer.bias)
+        for unit in layer.units:
+            activation = unit.pre.at(self._at_start)
+            if activation > 0:
+                for k, value in unit.out.items():
+                    at_start[k] += activation * value
+        for target, value in zip(targets, at_start, strict=True):
+            self._written(target, value, time)
 
     def send(self, values: Mapping[Direction, Form], name: str, span: Span) -> None:
         """Add forms to directions that embeddings write, after their last reader.
@@ -216,6 +228,7 @@ class Draft:
                 tuple(ops),
                 readout,
                 margin,
+                self._resolution,
                 self.start,
             ),
             frozenset(needed),

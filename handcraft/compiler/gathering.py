@@ -16,6 +16,9 @@ from handcraft.language.values import Value, kind, order
 
 POSITIONS = -1
 
+SHARE = ".share"
+"""How the names of variables end that hold 1/(1+w), exact relative to themselves."""
+
 
 class Gathering:
     """Makes aggregates, sums and widths.
@@ -190,7 +193,7 @@ class Gathering:
 
     def _counted(self, node: int, selector: int) -> list[tuple[Form, int]]:
         if node not in self._shares:
-            name = f"{self._label(node)}.share"
+            name = self._label(node) + SHARE
             said = self._said(self.program.nodes[selector])
             self._shares[node] = self.attention.shares(selector, {}, name, said)
         return self._shares[node]
@@ -270,7 +273,7 @@ class Gathering:
             if weight:
                 extra: Term = {(carrier, None): (1 << index,)} if len(onehot.values) > 1 else {}
                 text = f"{v} in {self._said(known)}"
-                for share, _ in self.attention.shares(selector, extra, f"{name}.share", text):
+                for share, _ in self.attention.shares(selector, extra, name + SHARE, text):
                     self._count_from(share, 0, most, weight, name, known)
         return direction(name, 0) if any(v for v in onehot.values) else constant(0)
 

@@ -125,6 +125,14 @@ Readout: TypeAlias = TokenReadout | ValueReadout | LogitReadout | NumberReadout
 
 
 @dataclass(frozen=True, slots=True)
+class Resolution:
+    """The finest decision on a number: neighbours' distance over the number's largest size."""
+
+    ratio: Fraction
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """A whole program as heads and neurons, in an order in which writers precede readers."""
 
@@ -134,6 +142,7 @@ class Graph:
     readout: Readout
     margin: Fraction
     """The least distance between the largest logit and a wrong one."""
+    resolution: Resolution | None
     start: bool
 
     def show(self) -> str:

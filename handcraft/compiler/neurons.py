@@ -33,9 +33,12 @@ class Layer:
 
 
 def steps(
-    x: Form, points: Sequence[Fraction], outputs: Sequence[Sequence[Fraction]]
+    x: Form,
+    points: Sequence[Fraction],
+    results: Sequence[Mapping[int, Fraction]],
+    outputs: int,
 ) -> Layer:
-    """Return neurons whose output k is `outputs[k][i]` where x is `points[i]`.
+    """Return neurons whose output k is `results[i][k]` (0 if not given) where x is `points[i]`.
 
     Between two neighbours p < q where some output changes stands a ramp from p + d/4 to q - d/4,
     d = q - p: two neurons of slope 2/d. It is flat for d/4 around each point, so an error of x
@@ -43,11 +46,10 @@ def steps(
     """
     units = []
     for i in range(len(points) - 1):
-        changes = {
-            k: Fraction(column[i + 1]) - Fraction(column[i])
-            for k, column in enumerate(outputs)
-            if column[i + 1] != column[i]
-        }
+        changes = dict(results[i + 1])
+        for k, value in results[i].items():
+            changes[k] = changes.get(k, Fraction(0)) - value
+        changes = {k: change for k, change in sorted(changes.items()) if change}
         if not changes:
             continue
         low, gap = points[i], points[i + 1] - points[i]
@@ -55,7 +57,7 @@ def steps(
         for sign, place in ((1, low + gap / 4), (-1, low + 3 * gap / 4)):
             pre = x.plus(-place).scaled(slope)
             units.append(Unit(pre, {k: sign * change for k, change in changes.items()}))
-    return Layer(tuple(units), tuple(Fraction(column[0]) for column in outputs))
+    return Layer(tuple(units), tuple(results[0].get(k, Fraction(0)) for k in range(outputs)))
 
 
 def interpolate(x: Form, points: Sequence[Fraction], values: Sequence[Fraction]) -> Layer:

@@ -6,13 +6,13 @@ arithmetic. Everything else is neurons; what gathers over positions is a head.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from handcraft.compiler.attention import Attention, OneHot
 from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
-from handcraft.compiler.gathering import Gathering
+from handcraft.compiler.gathering import SHARE, Gathering
 from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, steps
 from handcraft.compiler.selection import Selection
 from handcraft.errors import ProgramError
@@ -216,7 +216,7 @@ class Sops:
         pairs = sorted(zip(points, map(_numeric, outcomes), strict=True))
         places = [p for p, _ in pairs]
         results = [r for _, r in pairs]
-        layer = steps(x, places, [results])
+        layer = self._steps(node, x, places, [{0: r} for r in results], 1)
         smooth = interpolate(x, places, results)
         if len(smooth.units) < len(layer.units):
             layer = smooth
@@ -275,7 +275,8 @@ class Sops:
             low, high = min(-near, Fraction(difference.low)), max(near, Fraction(difference.high))
             points = sorted({low, -near, Fraction(0), near, high})
         results = [Fraction(COMPARISONS[function](p, 0)) for p in points]
-        return self._write(node, steps(x, points, [results]), ("true",))[0]
+        layer = self._steps(node, x, points, [{0: r} for r in results], 1)
+        return self._write(node, layer, ("true",))[0]
 
     def _all_categorical(self, table: Table) -> bool:
         return all(self.is_categorical(leaf) for leaf in table.leaves)
@@ -314,7 +315,7 @@ class Sops:
         x, points = self.carrier(node)
         results = [Fraction(bool(v)) for v in self.values(node)]
         pairs = sorted(zip(points, results, strict=True))
-        layer = steps(x, [p for p, _ in pairs], [[r for _, r in pairs]])
+        layer = self._steps(node, x, [p for p, _ in pairs], [{0: r} for _, r in pairs], 1)
         return self._write(node, layer, ("true",))[0]
 
     # As a one-hot ----------------------------------------------------------------------------
@@ -403,19 +404,16 @@ class Sops:
         values = self.values(node)
         index = {order(v): k for k, v in enumerate(values)}
         pairs = sorted(zip(points, _filled(table.outcomes), strict=True), key=lambda p: p[0])
-        columns = [
-            [Fraction(index[order(outcome)] == k) for _, outcome in pairs]
-            for k in range(len(values))
-        ]
-        layer = steps(x, [p for p, _ in pairs], columns)
+        results = [{index[order(outcome)]: Fraction(1)} for _, outcome in pairs]
+        layer = self._steps(node, x, [p for p, _ in pairs], results, len(values))
         forms = self._write(node, layer, [str(v) for v in values])
         return OneHot(values, forms, False)
 
     def _stepped_value(self, node: int) -> OneHot:
         values = self.values(node)
         points = [_numeric(v) for v in values]
-        columns = [[Fraction(i == k) for i in range(len(values))] for k in range(len(values))]
-        layer = steps(self.number(node), points, columns)
+        results = [{k: Fraction(1)} for k in range(len(values))]
+        layer = self._steps(node, self.number(node), points, results, len(values))
         return OneHot(values, self._write(node, layer, [str(v) for v in values]), False)
 
     def _boxed(self, node: int, table: Table) -> OneHot:
@@ -439,6 +437,23 @@ class Sops:
                 units.append((form + gate, {target: Fraction(1)}))
         layer = _layer(units, len(values))
         return OneHot(values, self._write(node, layer, [str(v) for v in values]), False)
+
+    def _steps(
+        self,
+        node: int,
+        x: Form,
+        points: Sequence[Fraction],
+        results: Sequence[Mapping[int, Fraction]],
+        outputs: int,
+    ) -> Layer:
+        """Return steps on a number, and note how finely the number must be told apart."""
+        largest = max(abs(p) for p in points)
+        is_share = all(name.endswith(SHARE) for name, _ in x.directions)
+        for p, q, one, other in zip(points, points[1:], results, results[1:], strict=False):
+            if one != other:
+                scale = q if is_share else largest
+                self.draft.resolve((q - p) / scale, self.program.nodes[node].span)
+        return steps(x, points, results, outputs)
 
     # Writing ---------------------------------------------------------------------------------
 
