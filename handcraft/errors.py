@@ -117,7 +117,7 @@ class FileError(HandcraftError):
     """A file is not what it should be, or cannot be read or written."""
 
 
-class SeveralErrors(ProgramError):
+class SeveralMistakesError(ProgramError):
     """The mistakes that one stage found, told together."""
 
     def __init__(self, errors: Sequence[HandcraftError]) -> None:
@@ -134,7 +134,7 @@ def raise_all(errors: Sequence[HandcraftError]) -> None:
     if len(errors) == 1:
         raise errors[0]
     if errors:
-        raise SeveralErrors(errors)
+        raise SeveralMistakesError(errors)
 
 
 @dataclass(frozen=True, slots=True)

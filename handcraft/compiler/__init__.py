@@ -1,0 +1,1 @@
+"""From a typed program to the weights of a transformer: graph, placement, matrices."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from handcraft.compiler.draft import Draft
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
 from handcraft.compiler.graph import (
     Graph,
@@ -16,12 +16,14 @@ from handcraft.compiler.graph import (
     ValueReadout,
 )
 from handcraft.compiler.neurons import Layer, Unit
-from handcraft.compiler.sops import Sops
 from handcraft.errors import ProgramError, Span
 from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, bounds, is_numeric, union
 from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, TypedProgram
 from handcraft.language.values import Undefined, Value, order
-from handcraft.runtime.vocabulary import Token
+
+if TYPE_CHECKING:
+    from handcraft.compiler.draft import Draft
+    from handcraft.compiler.sops import Sops
 
 MARGIN = 1024
 """Least distance of the right logit from the others: exp(-1024) is 0 in every format."""
@@ -36,7 +38,9 @@ def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
         case Predict(value, span):
             return _tokens(program, draft, sops, _decision(sops, value), span)
         case Allow(choices, span):
-            return _tokens(program, draft, sops, _allowed(program, draft, sops, choices, span), span)
+            return _tokens(
+                program, draft, sops, _allowed(program, draft, sops, choices, span), span
+            )
         case Logits(tokens, values):
             forms = tuple(_without_constant(draft, sops, sops.number(v)) for v in values)
             return draft.finished(LogitReadout(tokens, forms), (), _spacing(sops, values))
@@ -48,7 +52,7 @@ def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
 
 def _spacing(sops: Sops, values: Sequence[int]) -> Fraction:
     """Return the least distance of two different logits."""
-    every = as_lattice(union(*(sops.domain(v) for v in values)))
+    every = as_lattice(union(*(sops.facts.domain(v) for v in values)))
     return every.spacing
 
 
@@ -75,7 +79,7 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
     if table is None or len(table.leaves) != 1 or table.leaves == (node,):
         return None
     leaf = table.leaves[0]
-    if not is_numeric(sops.domain(leaf)) or sops.is_categorical(leaf):
+    if not is_numeric(sops.facts.domain(leaf)) or sops.facts.is_categorical(leaf):
         return None
     x, points = sops.carrier(leaf)
     known = [
@@ -93,13 +97,13 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
     middle = Fraction(len(runs) - 1, 2)
     forms: dict[Value, Form] = {}
     offset = Fraction(0)
-    thresholds = [(a[2] + b[1]) / 2 for a, b in zip(runs, runs[1:], strict=False)]
+    thresholds = [(a[2] + b[1]) / 2 for a, b in itertools.pairwise(runs)]
     centre = sum(thresholds, Fraction(0)) * Fraction(1, 2)
     for k, (value, _, _) in enumerate(runs):
         if k:
             offset += thresholds[k - 1]
         forms[value] = x.scaled(k - middle).plus(centre - offset)
-    margin = min((b[1] - a[2]) / 2 for a, b in zip(runs, runs[1:], strict=False))
+    margin = min((b[1] - a[2]) / 2 for a, b in itertools.pairwise(runs))
     return forms, margin
 
 
@@ -140,7 +144,7 @@ def _tokens(
     scale = Fraction(1)
     while scale * least < MARGIN + 1:
         scale *= 2
-    name = sops.token_variable()
+    name = sops.embeddings.token_variable()
     vocabulary = program.vocabulary.tokens
     targets: dict[Direction, Form] = {
         (name, i): forms[token].scaled(scale)
@@ -153,7 +157,7 @@ def _tokens(
 
 
 def _output(draft: Draft, sops: Sops, node: int) -> Graph:
-    domain = sops.domain(node)
+    domain = sops.facts.domain(node)
     match domain:
         case Finite(values) if not is_numeric(domain) or sops.is_free(node):
             onehot = sops.onehot(node)
@@ -167,7 +171,7 @@ def _output(draft: Draft, sops: Sops, node: int) -> Graph:
         case Lattice():
             return _number(draft, sops, node)
         case Mixed():
-            sops.values(node)
+            sops.facts.values(node)
             raise AssertionError("a mixed domain is no list")
         case _:
             assert_never(domain)
@@ -182,7 +186,7 @@ def _is_fine(numbers: Sequence[Fraction]) -> bool:
 def _gap(values: Sequence[Value]) -> Fraction:
     """Return the least distance of two numbers in order, 1 for a single one."""
     numbers = [Fraction(v) for v in values if not isinstance(v, str)]
-    return min((b - a for a, b in zip(numbers, numbers[1:], strict=False)), default=Fraction(1))
+    return min((b - a for a, b in itertools.pairwise(numbers)), default=Fraction(1))
 
 
 def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) -> Graph:
@@ -201,13 +205,13 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
         v = number - centre
         form = x.plus(-centre).scaled(v).plus(-v * v / 2).scaled(scale)
         forms.append(_without_constant(draft, sops, form))
-    values = sops.values(node)
+    values = sops.facts.values(node)
     return draft.finished(ValueReadout(values, tuple(forms)), (), scale * gap * gap / 2)
 
 
 def _number(draft: Draft, sops: Sops, node: int) -> Graph:
     """Return the value itself, of which the nearest possible one is taken."""
-    domain = sops.domain(node)
+    domain = sops.facts.domain(node)
     low, high = (Fraction(b) for b in bounds(domain))
     gap = _gap(domain.values) if isinstance(domain, Finite) else as_lattice(domain).spacing
     draft.resolve(gap / max(abs(low), abs(high), gap), sops.program.nodes[node].span)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import isqrt
+from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import START, Direction, Form
 from handcraft.compiler.graph import (
@@ -15,12 +15,16 @@ from handcraft.compiler.graph import (
     ValueReadout,
     Writes,
 )
-from handcraft.compiler.place import Placed, PlacedLayer
 from handcraft.compiler.rounding import rounded, zeros
 from handcraft.errors import ProgramError
-from handcraft.language.typed import Header
 from handcraft.runtime.config import Attention, Config, LayerConfig, Readout
 from handcraft.runtime.weights import Array, Weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from handcraft.compiler.place import Placed, PlacedLayer
+    from handcraft.language.typed import Header
 
 VANISHING = {"float64": 746, "float32": 746, "float16": 18}
 """A score lower by this has a share of exactly 0 after the softmax: exp(-746) is 0 in float64.
@@ -200,7 +204,9 @@ def _scale(head: Head, d_head: int, dtype: str) -> Fraction:
         ProgramError: `format`, where the format cannot tell the head's scores apart.
     """
     if head.largest > LARGEST_SCORE[dtype]:
-        message = f"this head needs scores up to {head.largest}, exact only below {LARGEST_SCORE[dtype]}"
+        message = (
+            f"this head needs scores up to {head.largest}, exact only below {LARGEST_SCORE[dtype]}"
+        )
         help_ = "use a smaller context, or fewer values of the score"
         raise ProgramError("format", f"{message} in {dtype}", head.span, help=help_)
     wanted = VANISHING[dtype] * (isqrt(d_head - 1) + 1) / head.gap
@@ -248,5 +254,3 @@ def _unembedding(placed: Placed, header: Header, writer: _Writer) -> Array | Non
         for d, coefficient in form.terms:
             writer.put(weight, (row, writer.columns[d]), coefficient)
     return weight
-
-

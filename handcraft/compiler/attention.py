@@ -8,63 +8,53 @@ keys its share is 1/(1+w).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from handcraft.compiler.draft import Draft, Pattern
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import boxes, steps
+from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.selection import (
     PLACE,
     Carrier,
     Rows,
-    Selection,
     Term,
     TooManyTermsError,
 )
-from handcraft.errors import Span
-from handcraft.language.typed import Best, First, Latest, TypedProgram
-from handcraft.language.values import Value
+from handcraft.language.typed import Best, First, Latest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from handcraft.compiler.facts import Facts
+    from handcraft.errors import Span
 
 JOINT = "joint"
 """The kind of a carrier that is made of several others."""
-
-
-@dataclass(frozen=True, slots=True)
-class OneHot:
-    """An s-op as forms, one for each of its values, of which exactly one is 1.
-
-    `exact`: the forms are 0 and 1 to the last bit in any floating-point format.
-    """
-
-    values: tuple[Value, ...]
-    forms: tuple[Form, ...]
-    exact: bool
 
 
 class Attention:
     """Makes heads for the selectors of one program.
 
     Args:
-        program: the program.
+        facts: what the program says.
         draft: the graph under construction.
-        selection: writes selectors as conjunctions.
         onehot: returns an s-op, or the positions (node -1), as a one-hot.
     """
 
     def __init__(
         self,
-        program: TypedProgram,
+        facts: Facts,
         draft: Draft,
-        selection: Selection,
         onehot: Callable[[int], OneHot],
     ) -> None:
-        self.program = program
+        self.facts = facts
+        self.program = facts.program
+        self.selection = facts.selection
         self.draft = draft
-        self.selection = selection
         self.onehot = onehot
         self._places: dict[int, OneHot] = {}
         self._joints: list[OneHot] = []
@@ -86,15 +76,14 @@ class Attention:
         Where nothing is selected, each column's number is moved instead; None says that this does
         not matter.
         """
-        node = self.program.nodes[selector]
-        assert node.counts is not None
+        node, counts = self.program.nodes[selector], self.facts.counts(selector)
         matters = any(number is not None for _, number in columns)
-        pattern = self._looking(selector, may_be_empty=matters and node.counts.fewest == 0)
+        pattern = self._looking(selector, may_be_empty=matters and counts.fewest == 0)
         forms = [self.draft.at_start(form, number or 0) for form, number in columns]
         self.draft.attend(name, pattern, forms, targets, text, node.span)
 
-    def shares(self, selector: int, extra: Term, name: str, text: str) -> list[tuple[Form, int]]:
-        """Return, for each disjoint part of a selector, the form 1/(1+w), and the largest w.
+    def shares(self, selector: int, extra: Term, name: str, text: str) -> list[Form]:
+        """Return, for each disjoint part of a selector, the form 1/(1+w).
 
         w is how many keys the part selects; `extra` is one more condition.
         """
@@ -106,7 +95,7 @@ class Attention:
             share = self.draft.variable(name, ("1/(1+w)",), f"1/(1+w), w = {text}", node.span)
             column = self.draft.at_start(constant(0), 1)
             self.draft.attend(name, pattern, [column], [(share, 0)], f"counts {text}", node.span)
-            made.append((direction(share, 0), self.program.context))
+            made.append(direction(share, 0))
         return made
 
     def _terms_of(self, selector: int, extra: Term) -> list[Term]:
@@ -125,8 +114,7 @@ class Attention:
         """Return the pattern of a selector that takes one key, or means over its keys."""
         if may_be_empty:
             self.draft.require_start()
-        node = self.program.nodes[selector]
-        assert node.counts is not None
+        node, counts = self.program.nodes[selector], self.facts.counts(selector)
         op = node.op
         inner = selector
         slope: Form | None = None
@@ -135,7 +123,7 @@ class Attention:
             inner = op.selector
             slope, rank = self._slope(op)
         term = self._one_term(inner)
-        mean = node.counts.most > 1
+        mean = counts.most > 1
         sink = Fraction(2 * len(term) - 1, 2) if may_be_empty else None
         return self._scores(term, slope=slope, rank=rank, sink=sink, mean=mean)
 

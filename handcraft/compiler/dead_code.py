@@ -19,8 +19,8 @@ from handcraft.compiler.graph import (
     ValueReadout,
     Writes,
     form_writes,
-    reads,
     readout_forms,
+    reads,
 )
 
 

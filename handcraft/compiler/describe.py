@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import PurePath
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from handcraft.compiler.graph import Graph, NumberReadout, TokenReadout, ValueReadout
-from handcraft.compiler.place import Placed
-from handcraft.errors import Span
 from handcraft.language.domains import Finite, Lattice
-from handcraft.language.program import Program
 from handcraft.language.typed import Allow, Logits, Output, Predict
 from handcraft.runtime import description
 from handcraft.runtime.description import Description, Operation, ResidualVariable, ResultKind
 from handcraft.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from handcraft.compiler.place import Placed
+    from handcraft.errors import Span
+    from handcraft.language.program import Program
 
 
 def describe(placed: Placed, program: Program) -> Description:
@@ -51,9 +54,7 @@ def _kind(program: Program) -> ResultKind:
             assert_never(program.typed.result)
 
 
-def _outputs(
-    graph: Graph, program: Program
-) -> tuple[description.Value, ...] | description.Lattice:
+def _outputs(graph: Graph, program: Program) -> tuple[description.Value, ...] | description.Lattice:
     if isinstance(graph.readout, ValueReadout):
         return graph.readout.values
     if not isinstance(graph.readout, NumberReadout):

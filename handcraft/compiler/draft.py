@@ -10,10 +10,11 @@ token any key and any moved value: the form is corrected by a multiple of the st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
+from handcraft.compiler.dead_code import without_dead_code
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, direction
 from handcraft.compiler.graph import (
     Column,
@@ -29,10 +30,12 @@ from handcraft.compiler.graph import (
     form_writes,
     verify,
 )
-from handcraft.compiler.dead_code import without_dead_code
-from handcraft.compiler.neurons import Layer
-from handcraft.errors import Span
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from handcraft.compiler.neurons import Layer
+    from handcraft.errors import Span
 
 NUMBER = "value"
 """The one label of a variable that holds a number of any sign."""
@@ -91,9 +94,7 @@ class Draft:
 
     # Variables -------------------------------------------------------------------------------
 
-    def variable(
-        self, name: str, labels: Sequence[str], meaning: str, span: Span | None
-    ) -> str:
+    def variable(self, name: str, labels: Sequence[str], meaning: str, span: Span | None) -> str:
         """Declare a variable and return its name, made unique."""
         unique, copy = name, 1
         while unique in self.variables:
@@ -140,8 +141,13 @@ class Draft:
     # Operations ------------------------------------------------------------------------------
 
     def attend(
-        self, name: str, pattern: Pattern, columns: Sequence[Form], targets: Sequence[Direction],
-        text: str, span: Span,
+        self,
+        name: str,
+        pattern: Pattern,
+        columns: Sequence[Form],
+        targets: Sequence[Direction],
+        text: str,
+        span: Span,
     ) -> None:
         """Let a head move forms, each to its target.
 
@@ -160,11 +166,8 @@ class Draft:
             self._written(target, form.at(self._at_start), head.time)
 
     def _same_pattern(self, pattern: Pattern, columns: Sequence[Form]) -> _HeadDraft | None:
-        for op in self._ops:
-            if isinstance(op, _HeadDraft) and op.pattern == pattern:
-                if self.time(columns) < op.time:
-                    return op
-        return None
+        heads = (op for op in self._ops if isinstance(op, _HeadDraft) and op.pattern == pattern)
+        return next((head for head in heads if self.time(columns) < head.time), None)
 
     def compute(
         self, name: str, layer: Layer, targets: Sequence[Direction], text: str, span: Span

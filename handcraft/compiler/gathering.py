@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from handcraft.compiler.attention import Attention, OneHot
 from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.forms import Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import Layer, Unit, interpolate
-from handcraft.compiler.selection import SOP, Carrier, Selection, Term, TooManyTermsError
+from handcraft.compiler.onehot import OneHot
+from handcraft.compiler.selection import SOP, Carrier, Term
 from handcraft.language.domains import Finite, bounds, is_numeric
-from handcraft.language.typed import Aggregate, Constant, Node, Total, TypedProgram, Width
+from handcraft.language.typed import Aggregate, Constant, Total, Width
 from handcraft.language.values import Value, kind, order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from handcraft.compiler.attention import Attention
+    from handcraft.compiler.facts import Facts
 
 POSITIONS = -1
 
@@ -24,31 +30,28 @@ class Gathering:
     """Makes aggregates, sums and widths.
 
     Args:
-        program: the program.
+        facts: what the program says.
         draft: the graph under construction.
         attention: makes the heads.
-        selection: writes selectors as conjunctions.
         number: returns an s-op as a number.
         onehot: returns an s-op, or the positions, as a one-hot.
     """
 
     def __init__(
         self,
-        program: TypedProgram,
+        facts: Facts,
         draft: Draft,
         attention: Attention,
-        selection: Selection,
         number: Callable[[int], Form],
         onehot: Callable[[int], OneHot],
     ) -> None:
-        self.program = program
+        self.facts = facts
+        self.program = facts.program
         self.draft = draft
         self.attention = attention
-        self.selection = selection
         self._number = number
         self._onehot = onehot
-        self._shares: dict[int, list[tuple[Form, int]]] = {}
-        self._positional: dict[int, tuple[int, ...] | None] = {}
+        self._shares: dict[int, list[Form]] = {}
 
     def number(self, node: int) -> Form:
         """Return an aggregate of numbers, a sum or a width as a number."""
@@ -74,8 +77,7 @@ class Gathering:
         moved = self._onehot(op.value)
         index = {order(v): k for k, v in enumerate(values)}
         name = self._variable(node, [str(v) for v in values])
-        counts = self.program.nodes[op.selector].counts
-        assert counts is not None
+        counts = self.facts.counts(op.selector)
         default = self._default(op) if counts.fewest == 0 else None
         columns: list[tuple[Form, Number | None]] = [(constant(0), 0) for _ in values]
         for value, form in zip(moved.values, moved.forms, strict=True):
@@ -93,53 +95,27 @@ class Gathering:
                 Unit(form + empty.plus(-1), {index[order(value)]: Fraction(1)})
                 for value, form in zip(gated.values, gated.forms, strict=True)
             ]
-            self.attention.move(op.selector, columns, targets, name, self._said(known))
+            self.attention.move(op.selector, columns, targets, name, self.facts.said(node))
             layer = Layer(tuple(units), (Fraction(0),) * len(values))
-            self.draft.compute(f"{name}.default", layer, targets, self._said(known), known.span)
+            self.draft.compute(f"{name}.default", layer, targets, self.facts.said(node), known.span)
             return OneHot(values, tuple(direction(*t) for t in targets), False)
-        self.attention.move(op.selector, columns, targets, name, self._said(known))
+        self.attention.move(op.selector, columns, targets, name, self.facts.said(node))
         forms = tuple(direction(*t) for t in targets)
         return OneHot(values, forms, moved.exact and counts.most <= 1)
 
     def share(self, node: int) -> Form | None:
         """Return the form 1/(1+w) of a width that one head counts, None for other s-ops."""
         op = self.program.nodes[node].op
-        if not isinstance(op, Width) or self.widths_by_position(op.selector) is not None:
+        if (
+            not isinstance(op, Width)
+            or self.facts.selection.widths_by_position(op.selector) is not None
+        ):
             return None
-        counts = self.program.nodes[op.selector].counts
-        assert counts is not None
+        counts = self.facts.counts(op.selector)
         if counts.most <= 1:
             return None
         shares = self._counted(node, op.selector)
-        return shares[0][0] if len(shares) == 1 else None
-
-    def widths_by_position(self, selector: int) -> tuple[int, ...] | None:
-        """Return how many keys are selected at each position, if that depends on nothing else."""
-        if selector not in self._positional:
-            self._positional[selector] = self._count_by_position(selector)
-        return self._positional[selector]
-
-    def _count_by_position(self, selector: int) -> tuple[int, ...] | None:
-        if not self.program.causal:
-            return None
-        try:
-            terms = self.selection.terms(selector)
-        except TooManyTermsError:
-            return None
-        position = self.selection.position()
-        if any(side not in (None, position) for term in terms for pair in term for side in pair):
-            return None
-        widths = []
-        for i in range(self.program.context):
-            width = 0
-            for term in terms:
-                keys = (1 << (i + 1)) - 1
-                for (key, query), rows in term.items():
-                    row = rows[0 if query is None else i]
-                    keys &= row if key is not None else (-1 if row else 0)
-                width += keys.bit_count()
-            widths.append(width)
-        return tuple(widths)
+        return shares[0] if len(shares) == 1 else None
 
     # Aggregates ------------------------------------------------------------------------------
 
@@ -149,30 +125,27 @@ class Gathering:
         name = self._variable(node, (NUMBER,))
         op = known.op
         assert isinstance(op, Aggregate)
-        counts = self.program.nodes[selector].counts
-        assert counts is not None
+        counts = self.facts.counts(selector)
         constant_ = self._default(op)
         if default is None or constant_ is not None or counts.fewest > 0:
             filler = None if default is None else self.filler(node, constant_)
             column = [(moved, filler)]
-            self.attention.move(selector, column, [(name, 0)], name, self._said(known))
+            self.attention.move(selector, column, [(name, 0)], name, self.facts.said(node))
             return direction(name, 0)
-        self.attention.move(selector, [(moved, 0)], [(name, 0)], name, self._said(known))
+        self.attention.move(selector, [(moved, 0)], [(name, 0)], name, self.facts.said(node))
         empty = self._empty(node, selector)
-        assert self.program.nodes[default].domain is not None
-        low, high = (Fraction(b) for b in bounds(self.program.nodes[default].domain))
+        low, high = (Fraction(b) for b in bounds(self.facts.domain(default)))
         pre = self._number(default).plus(-low) + empty.plus(-1).scaled(high - low)
         layer = Layer((Unit(pre, {0: Fraction(1)}),), (Fraction(0),))
-        self.draft.compute(f"{name}.default", layer, [(name, 0)], self._said(known), known.span)
+        self.draft.compute(f"{name}.default", layer, [(name, 0)], self.facts.said(node), known.span)
         return direction(name, 0) + empty.scaled(low)
 
     def filler(self, node: int, default: Value | None) -> Fraction:
         """Return the number that stands for a constant default; for a string one not taken yet."""
         if default is not None and not isinstance(default, str | bool):
             return Fraction(default)
-        domain = self.program.nodes[node].domain
-        assert domain is not None
-        if default is None or kind(default) == "boolean" and is_numeric(domain):
+        domain = self.facts.domain(node)
+        if default is None or (kind(default) == "boolean" and is_numeric(domain)):
             return Fraction(default or 0)
         return Fraction(bounds(_numbers(domain))[0]) - 1
 
@@ -184,54 +157,53 @@ class Gathering:
         """Return 1 where a selector selects nothing, else 0."""
         known = self.program.nodes[selector]
         name = self.draft.variable(
-            f"{self._label(node)}.empty", ("true",), "nothing is selected", known.span
+            f"{self.facts.label(node)}.empty", ("true",), "nothing is selected", known.span
         )
         self.attention.move(selector, [(constant(0), 1)], [(name, 0)], name, "nothing is selected")
         return direction(name, 0)
 
     # Counting --------------------------------------------------------------------------------
 
-    def _counted(self, node: int, selector: int) -> list[tuple[Form, int]]:
+    def _counted(self, node: int, selector: int) -> list[Form]:
         if node not in self._shares:
-            name = self._label(node) + SHARE
-            said = self._said(self.program.nodes[selector])
+            name = self.facts.label(node) + SHARE
+            said = self.facts.said(selector)
             self._shares[node] = self.attention.shares(selector, {}, name, said)
         return self._shares[node]
 
     def _width(self, node: int, selector: int) -> Form:
-        known = self.program.nodes[node]
-        counts = self.program.nodes[selector].counts
-        assert counts is not None
+        counts = self.facts.counts(selector)
         if counts.most <= 1:
             name = self._variable(node, (NUMBER,))
-            self.attention.move(selector, [(constant(1), 0)], [(name, 0)], name, self._said(known))
+            self.attention.move(
+                selector, [(constant(1), 0)], [(name, 0)], name, self.facts.said(node)
+            )
             return direction(name, 0)
         shares = self._counted(node, selector)
         fewest, most = (counts.fewest, counts.most) if len(shares) == 1 else (0, counts.most)
         name = self._variable(node, (NUMBER,))
-        for share, _ in shares:
-            self._count_from(share, fewest, most, 1, name, known)
+        for share in shares:
+            self._count_from(share, fewest, most, 1, name, node)
         return direction(name, 0)
 
     def _count_from(
-        self, share: Form, fewest: int, most: int, weight: Number, name: str, known: Node
+        self, share: Form, fewest: int, most: int, weight: Number, name: str, node: int
     ) -> None:
         """Add `weight` times the count w to a variable, from 1/(1+w)."""
         counts = range(most, fewest - 1, -1)
         points = [Fraction(1, 1 + w) for w in counts]
         layer = interpolate(share, points, [Fraction(weight * w) for w in counts])
-        self.draft.compute(name, layer, [(name, 0)], self._said(known), known.span)
+        span = self.program.nodes[node].span
+        self.draft.compute(name, layer, [(name, 0)], self.facts.said(node), span)
 
     def _total(self, node: int, selector: int, value: int) -> Form:
-        known = self.program.nodes[node]
-        counts = self.program.nodes[selector].counts
-        assert counts is not None
+        counts = self.facts.counts(selector)
         if counts.most <= 1:
             name = self._variable(node, (NUMBER,))
             column = [(self._number(value), 0)]
-            self.attention.move(selector, column, [(name, 0)], name, self._said(known))
+            self.attention.move(selector, column, [(name, 0)], name, self.facts.said(node))
             return direction(name, 0)
-        widths = self.widths_by_position(selector)
+        widths = self.facts.selection.widths_by_position(selector)
         if widths is not None:
             return self._mean_times(node, selector, value, widths)
         return self._weighted_counts(node, selector, value)
@@ -243,10 +215,11 @@ class Gathering:
         """
         known = self.program.nodes[node]
         name = self._variable(node, (NUMBER,))
-        self.attention.move(selector, [(self._number(value), 0)], [(name, 0)], name, self._said(known))
+        self.attention.move(
+            selector, [(self._number(value), 0)], [(name, 0)], name, self.facts.said(node)
+        )
         mean = direction(name, 0)
-        domain = self.program.nodes[value].domain
-        assert domain is not None
+        domain = self.facts.domain(value)
         low, high = (Fraction(b) for b in bounds(domain))
         if min(widths) == 0:
             low, high = min(low, Fraction(0)), max(high, Fraction(0))
@@ -258,12 +231,14 @@ class Gathering:
             units.append(Unit(pre, {0: Fraction(w)}))
         total = self._variable(node, (NUMBER,))
         layer = Layer(tuple(units), (Fraction(0),))
-        self.draft.compute(total, layer, [(total, 0)], self._said(known), known.span)
-        return direction(total, 0) + combine((low * w, f) for w, f in zip(widths, places, strict=True))
+        self.draft.compute(total, layer, [(total, 0)], self.facts.said(node), known.span)
+        return direction(total, 0) + combine(
+            (low * w, f) for w, f in zip(widths, places, strict=True)
+        )
 
     def _weighted_counts(self, node: int, selector: int, value: int) -> Form:
         """Return the sum over the values v of v times how many selected keys have it."""
-        known = self.program.nodes[node]
+        self.program.nodes[node]
         onehot = self._onehot(value)
         carrier = Carrier(SOP, value)
         name = self._variable(node, (NUMBER,))
@@ -272,29 +247,17 @@ class Gathering:
             weight = Fraction(v) if not isinstance(v, str) else Fraction(0)
             if weight:
                 extra: Term = {(carrier, None): (1 << index,)} if len(onehot.values) > 1 else {}
-                text = f"{v} in {self._said(known)}"
-                for share, _ in self.attention.shares(selector, extra, name + SHARE, text):
-                    self._count_from(share, 0, most, weight, name, known)
+                text = f"{v} in {self.facts.said(node)}"
+                for share in self.attention.shares(selector, extra, name + SHARE, text):
+                    self._count_from(share, 0, most, weight, name, node)
         return direction(name, 0) if any(v for v in onehot.values) else constant(0)
 
-    # Words -----------------------------------------------------------------------------------
-
-    def _variable(self, node: int, labels: tuple[str, ...] | list[str]) -> str:
-        known = self.program.nodes[node]
-        return self.draft.variable(self._label(node), labels, self._said(known), known.span)
-
-    def _label(self, node: int) -> str:
-        known = self.program.nodes[node]
-        return known.name or type(known.op).__name__.lower()
-
-    def _said(self, known: Node) -> str:
-        words = " ".join(known.span.text.split())
-        shown = words if len(words) <= 80 else words[:77] + "..."
-        return f"{known.name} = {shown}" if known.name and known.name != shown else shown
+    def _variable(self, node: int, labels: Sequence[str]) -> str:
+        said = self.facts.said(node)
+        span = self.program.nodes[node].span
+        return self.draft.variable(self.facts.label(node), labels, said, span)
 
 
 def _numbers(domain: object) -> Finite:
     assert isinstance(domain, Finite)
     return Finite(tuple(v for v in domain.values if kind(v) == "number"))
-
-

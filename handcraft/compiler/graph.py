@@ -6,15 +6,18 @@ form knows yet which layer or which column it will be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.compiler.forms import START, Direction, Form
-from handcraft.errors import Span
-from handcraft.language.values import Value
-from handcraft.runtime.vocabulary import Token
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from handcraft.errors import Span
+    from handcraft.language.values import Value
+    from handcraft.runtime.vocabulary import Token
 
 Writes: TypeAlias = tuple[tuple[Direction, Fraction], ...]
 """What is added to which direction, sorted, without zeros."""

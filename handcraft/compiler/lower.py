@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 from handcraft.compiler.answers import answer
 from handcraft.compiler.draft import Draft, StartNeededError
-from handcraft.compiler.graph import Graph
 from handcraft.compiler.sops import Sops
-from handcraft.language.typed import TypedProgram
+
+if TYPE_CHECKING:
+    from handcraft.compiler.graph import Graph
+    from handcraft.language.typed import TypedProgram
 
 
 def lower(program: TypedProgram) -> Graph:

@@ -5,12 +5,15 @@ A result is a list of `(pre-activation, outputs)`; outputs are numbers by output
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
+from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import Form, combine, constant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 MOST_ORDERS = 6
 """Orders of the variables of a table that are tried for a small cover."""
@@ -77,9 +80,7 @@ def interpolate(x: Form, points: Sequence[Fraction], values: Sequence[Fraction])
     return Layer(tuple(units), (Fraction(values[-1]),))
 
 
-def boxes(
-    variables: Sequence[Sequence[Form]], table: Sequence[int | None], outputs: int
-) -> Layer:
+def boxes(variables: Sequence[Sequence[Form]], table: Sequence[int | None], outputs: int) -> Layer:
     """Return neurons whose outputs are the one-hot class of a table's cell.
 
     Args:
@@ -106,6 +107,16 @@ def boxes(
         pre = combine((1, form) for form in forms).plus(1 - len(forms)) if forms else constant(1)
         units.append(Unit(pre, {kind: Fraction(1), rest: Fraction(-1)}))
     return Layer(tuple(units), tuple(Fraction(k == rest) for k in range(outputs)))
+
+
+def weighted(layer: Layer, results: Sequence[Fraction]) -> Layer:
+    """Return a one-hot layer as one number: each class times its result."""
+    units = [
+        Unit(unit.pre, {0: sum((v * results[k] for k, v in unit.out.items()), Fraction(0))})
+        for unit in layer.units
+    ]
+    bias = sum((b * r for b, r in zip(layer.bias, results, strict=True)), Fraction(0))
+    return Layer(tuple(units), (bias,))
 
 
 Box = tuple[int, tuple[tuple[int, ...], ...]]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from handcraft.compiler.assemble import assemble
 from handcraft.compiler.describe import describe
-from handcraft.compiler.graph import Graph
 from handcraft.compiler.lower import lower
 from handcraft.compiler.place import Placed, place
+from handcraft.errors import HandcraftError
 from handcraft.language.program import Program, parse
 from handcraft.runtime.model import Model
-from handcraft.runtime.vocabulary import Token
 from handcraft.runtime.weights import FORMATS
-from handcraft.errors import HandcraftError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from handcraft.compiler.graph import Graph
+    from handcraft.runtime.vocabulary import Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ def compile_program(program: Program, *, dtype: str = "float32") -> Compiled:
     return Compiled(program, graph, placed, model)
 
 
-def compile(  # noqa: A001 - the word users expect
+def compile(
     program: Program | str | Path,
     *,
     dtype: str = "float32",

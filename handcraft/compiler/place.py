@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from handcraft.compiler.forms import Direction
 from handcraft.compiler.graph import Graph, Head, MlpOp, reads, writes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from handcraft.compiler.forms import Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,7 @@ def place(graph: Graph) -> Placed:
 def verify(placed: Placed) -> None:
     """Assert that readers come after writers and no two directions share a column."""
     assert len(set(placed.columns.values())) == len(placed.columns)
-    embedded = {
-        (e.variable, i) for e in placed.graph.embeddings for i in range(len(e.rows[0]))
-    }
+    embedded = {(e.variable, i) for e in placed.graph.embeddings for i in range(len(e.rows[0]))}
     reads_at: dict[Direction, list[int]] = {}
     writes_at: dict[Direction, list[int]] = {}
     for number, layer in enumerate(placed.layers):

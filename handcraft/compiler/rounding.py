@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from handcraft.errors import HandcraftError
-from handcraft.runtime.weights import Array
+
+if TYPE_CHECKING:
+    from handcraft.runtime.weights import Array
 
 
-def rounded(number: Fraction, dtype: str) -> np.floating[object]:  # type: ignore[type-var]
+def rounded(number: Fraction, dtype: str) -> np.floating[Any]:
     """Return the nearest number of a format.
 
     Raises:
         HandcraftError: `not-finite` where the format has no number that large.
     """
-    kind = np.dtype(dtype).type
+    kind: type[np.floating[Any]] = np.dtype(dtype).type
     with np.errstate(over="ignore"):
-        near = kind(float(number))
+        near: np.floating[Any] = kind(float(number))
     if not np.isfinite(near):
         message = f"the weight {float(number):g} is too large for {dtype}"
         raise HandcraftError("not-finite", message, help="use a format with a larger range")
@@ -37,5 +40,5 @@ def zeros(shape: tuple[int, ...], dtype: str) -> Array:
     return array
 
 
-def _is_odd(number: np.floating[object]) -> int:  # type: ignore[type-var]
+def _is_odd(number: np.floating[Any]) -> int:
     return int(number.view(f"u{number.dtype.itemsize}")) & 1

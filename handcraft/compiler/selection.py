@@ -79,6 +79,7 @@ class Selection:
     ) -> None:
         self.program = program
         self.base = base
+        self._positional: dict[int, tuple[int, ...] | None] = {}
 
     def terms(self, selector: int) -> list[Term]:
         """Return disjoint conjunctions whose union is the selector.
@@ -178,6 +179,34 @@ class Selection:
                 return everything & ~self._row_of(operand, found, everything)
             case _:
                 return found[selector]
+
+    def widths_by_position(self, selector: int) -> tuple[int, ...] | None:
+        """Return how many keys are selected at each position, if that depends on nothing else."""
+        if selector not in self._positional:
+            self._positional[selector] = self._count_by_position(selector)
+        return self._positional[selector]
+
+    def _count_by_position(self, selector: int) -> tuple[int, ...] | None:
+        if not self.program.causal:
+            return None
+        try:
+            terms = self.terms(selector)
+        except TooManyTermsError:
+            return None
+        position = self.position()
+        if any(side not in (None, position) for term in terms for pair in term for side in pair):
+            return None
+        widths = []
+        for i in range(self.program.context):
+            width = 0
+            for term in terms:
+                keys = (1 << (i + 1)) - 1
+                for (key, query), rows in term.items():
+                    row = rows[0 if query is None else i]
+                    keys &= row if key is not None else (-1 if row else 0)
+                width += keys.bit_count()
+            widths.append(width)
+        return tuple(widths)
 
     def position(self) -> Carrier:
         """Return the variable of positions, whether or not the program has `indices`."""
