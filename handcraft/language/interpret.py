@@ -96,7 +96,7 @@ def interpret(program: TypedProgram, tokens: Sequence[Token]) -> Meaning:
         program: the program.
         tokens: what it sees, a declared `bos` included; at most its context.
     """
-    run = _Run(program, tokens)
+    run = Run(program, tokens)
     answers = run.answers()
     scope = all(_holds(run.sops[a][i]) for a in program.assumptions for i in range(len(tokens)))
     return Meaning(tuple(answers), scope)
@@ -116,7 +116,7 @@ def answer(program: TypedProgram, tokens: Sequence[Token], position: int) -> Ans
 
 def meaning_error(program: TypedProgram, tokens: Sequence[Token], position: int) -> MeaningError:
     """Return why there is no answer at a position, with the expression that has no value."""
-    run = _Run(program, tokens)
+    run = Run(program, tokens)
     found = run.answers()[position]
     assert isinstance(found, Undefined)
     message = f"the program has no meaning at position {position}: {found.message}"
@@ -134,8 +134,13 @@ def _holds(outcome: Outcome) -> bool:
     return not isinstance(outcome, Undefined) and truth(outcome)
 
 
-class _Run:
-    """The outcomes of all nodes on one input."""
+class Run:
+    """The outcomes of all nodes on one input.
+
+    Attributes:
+        sops: of each s-op the outcome at each position.
+        selectors: of each selector the matrix, the causal mask not applied.
+    """
 
     def __init__(self, program: TypedProgram, tokens: Sequence[Token]) -> None:
         self.program = program
@@ -262,7 +267,7 @@ class _Run:
             for one, other in zip(self.selectors[left], self.selectors[right], strict=True)
         ]
 
-    def _keys(self, selector: int, i: int) -> list[int] | Undefined:
+    def keys(self, selector: int, i: int) -> list[int] | Undefined:
         """Return the keys that query i selects among those it sees."""
         row = self.selectors[selector][i]
         selected = []
@@ -278,13 +283,13 @@ class _Run:
         return [k == j for k in range(self.n)]
 
     def _extreme(self, selector: int, i: int, which: int) -> list[Entry]:
-        keys = self._keys(selector, i)
+        keys = self.keys(selector, i)
         if isinstance(keys, Undefined):
             return [keys] * self.n
         return self._only(keys[which] if keys else None)
 
     def _best(self, selector: int, scores: Sequence[Outcome], i: int) -> list[Entry]:
-        keys = self._keys(selector, i)
+        keys = self.keys(selector, i)
         if isinstance(keys, Undefined):
             return [keys] * self.n
         best: tuple[Value, int] | None = None
@@ -299,7 +304,7 @@ class _Run:
     # Aggregates ------------------------------------------------------------------------------
 
     def _gathered(self, op: Aggregate | Total | Width, i: int) -> Outcome:
-        keys = self._keys(op.selector, i)
+        keys = self.keys(op.selector, i)
         if isinstance(keys, Undefined):
             return keys
         if isinstance(op, Width):
