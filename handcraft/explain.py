@@ -5,7 +5,7 @@ All of it stands in the model file; the program's text is not needed. Nothing is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,16 +94,17 @@ def _variable(variable: ResidualVariable) -> tuple[str, ...]:
 
 
 def _operations(model: Model) -> Iterator[str]:
-    known = model.description.operations
-    n_layer = model.config.n_layer
-    for layer in range(-1, n_layer + 1):
-        operations = [operation for operation in known if operation.layer == layer]
-        if 0 <= layer < n_layer:
-            yield _layer_line(model, layer)
-        yield from _columns([_operation(operation) for operation in operations])
+    for layer in range(-1, model.config.n_layer + 1):
+        known = [o for o in model.description.operations if o.layer == layer]
+        yield _layer_line(model, layer)
+        yield from _columns([_operation(operation) for operation in known])
 
 
 def _layer_line(model: Model, layer: int) -> str:
+    if layer == -1:
+        return "embedding"
+    if layer == model.config.n_layer:
+        return "unembedding"
     sizes = model.config.layers[layer]
     heads = counted(sizes.n_head, "head")
     width = f" of width {sizes.d_head}" if sizes.n_head else ""
@@ -112,15 +113,16 @@ def _layer_line(model: Model, layer: int) -> str:
 
 
 def _operation(operation: Operation) -> tuple[str, ...]:
+    line = "" if operation.line is None else f"(line {operation.line})"
     match operation.kind:
         case "head":
-            what = f"head {operation.index}"
+            return f"head {operation.index}", operation.text, line
         case "mlp":
-            what = f"neurons from {operation.index}"
+            return f"neurons from {operation.index}", operation.text, line
+        case "embedding" | "unembed":
+            return operation.text, line
         case _:
-            what = operation.kind
-    line = "" if operation.line is None else f"(line {operation.line})"
-    return what, operation.text, line
+            assert_never(operation.kind)
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -7,6 +7,7 @@ command. Modules that take long to import are imported by the commands that need
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 
 def main() -> None:
@@ -14,5 +15,6 @@ def main() -> None:
     from handcraft.cli.commands import handcraft
 
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, TextIOWrapper):  # a closed one is None
+            stream.reconfigure(errors="backslashreplace")
     handcraft(prog_name="handcraft")

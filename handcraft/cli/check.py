@@ -9,7 +9,7 @@ import click
 from handcraft.cli.building import compile_in
 from handcraft.cli.opening import Given, open_program
 from handcraft.cli.options import dtype_option, program_options, strict_option
-from handcraft.cli.telling import FAILED, tell_warnings
+from handcraft.cli.telling import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +53,7 @@ def check(
     """Compare the weights of PROGRAM with what it means, on examples and many inputs."""
     from handcraft.checking import check as compare
 
-    read = open_program(program, given)
-    tell_warnings(read.warnings, strict=strict)
+    read = open_program(program, given, strict=strict)
     models = {name: compiled.model for name, compiled in compile_in(read, formats).items()}
     report = compare(read, models, longest=longest, random=n_random, seed=seed)
     for line in _lines(report, read.typed.vocabulary):
@@ -77,7 +76,8 @@ def _lines(report: Report, vocabulary: Vocabulary) -> Iterator[str]:
     if report.meaningless is not None:
         yield f"           {_meaningless(report.meaningless, vocabulary)}"
     for name, verdict in report.verdicts.items():
-        yield f"{name:<9}  {verdict.differences:,} differences"
+        many = "" if verdict.differences == 1 else "s"
+        yield f"{name:<9}  {verdict.differences:,} difference{many}"
         if verdict.smallest is not None:
             yield f"           {_difference(verdict.smallest, vocabulary)}"
 

@@ -10,7 +10,6 @@ import click
 from handcraft.cli.building import compile_in
 from handcraft.cli.opening import Given, find_program, open_program
 from handcraft.cli.options import dtype_option, program_options, strict_option
-from handcraft.cli.telling import tell_warnings
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
@@ -47,18 +46,18 @@ def compile_(
     if emit == "tree":
         click.echo(_tree(program), nl=False)
         return
-    read = open_program(program, given)
-    tell_warnings(read.warnings, strict=strict)
+    read = open_program(program, given, strict=strict)
     if emit is not None:
         click.echo(_stage(read, formats[0], emit), nl=False)
         return
     model = compile_in(read, formats)[formats[0]].model
+    account = _account(read, model, formats)
     if target is not None:
         model.save(target)
-    for name, value in _account(read, model, formats):
+        size = Path(target).stat().st_size
+        account["written"] = f"{target}, {formats[0]}, {size:,} bytes"
+    for name, value in account.items():
         click.echo(f"{name:<11}  {value}")
-    if target is not None:
-        click.echo(f"{'written':<11}  {target}, {Path(target).stat().st_size:,} bytes")
 
 
 def _tree(name: str) -> str:
@@ -90,24 +89,27 @@ def _stage(program: Program, dtype: str, stage: Stage) -> str:
             assert_never(stage)
 
 
-def _account(program: Program, model: Model, formats: tuple[str, ...]) -> list[tuple[str, str]]:
+def _account(program: Program, model: Model, formats: tuple[str, ...]) -> dict[str, str]:
     """Return what the weights cost, and what is known about them."""
     config, weights = model.config, model.parameters
-    return [
-        ("layers", _layers(config)),
-        ("d_model", str(config.d_model)),
-        ("context", str(config.context) + (" and a start token" if config.start else "")),
-        ("parameters", f"{weights.n_parameters:,}, {weights.n_nonzero:,} of them not zero"),
-        ("readout", config.readout),
-        ("window", _window(program)),
-        ("formats", ", ".join(formats)),
-        ("certificate", "none" if model.certificate is None else "proved"),
-    ]
+    account = {
+        "layers": _layers(config),
+        "d_model": str(config.d_model),
+        "context": str(config.context) + (" and a start token" if config.start else ""),
+        "parameters": f"{weights.n_parameters:,}, {weights.n_nonzero:,} of them not zero",
+        "readout": config.readout,
+    }
+    if model.description.kind != "output":
+        account["window"] = _window(program)
+    account["formats"] = ", ".join(formats)
+    account["certificate"] = "none" if model.certificate is None else "proved"
+    return account
 
 
 def _layers(config: Config) -> str:
-    """Return `1: 1 head, no MLP`, or the sizes of each layer."""
-    return f"{config.n_layer}: " + "; ".join(map(_layer, config.layers))
+    """Return `2 (1 head, no MLP; no heads, 7 neurons)`."""
+    sizes = "; ".join(map(_layer, config.layers))
+    return f"{config.n_layer} ({sizes})" if sizes else "none"
 
 
 def _layer(layer: LayerConfig) -> str:
@@ -120,4 +122,6 @@ def _layer(layer: LayerConfig) -> str:
 def _window(program: Program) -> str:
     if not program.window_safe:
         return "not proved safe: generation stops at the context"
-    return f"safe: the last {program.lookback} tokens decide what follows"
+    lookback = program.lookback
+    ends = "token decides" if lookback == 1 else f"{lookback} tokens decide"
+    return f"safe: the last {ends} what follows"

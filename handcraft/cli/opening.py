@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from handcraft.cli.telling import tell_warnings
 from handcraft.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -41,23 +42,25 @@ class Given:
         return tuple(f"--{f.name}" for f in fields(self) if getattr(self, f.name) is not None)
 
 
-def open_program(name: str, given: Given) -> Program:
-    """Return the program of a file, or of the gallery if there is no such file.
+def open_program(name: str, given: Given, *, strict: bool = False) -> Program:
+    """Return the program of a file, or of the gallery if there is no such file; tell its warnings.
 
     Raises:
-        ProgramError: with every mistake of the program.
+        ProgramError: with every mistake of the program, or, if `strict`, with every warning.
         FileError: `no-file` and others, if it cannot be read.
     """
     path = find_program(name)
     from handcraft.language.program import parse
 
-    return parse(
+    program = parse(
         path,
         vocab=None if given.vocab is None else read_vocab(given.vocab),
         context=given.context,
         attention=given.attention,
         output=given.output,
     )
+    tell_warnings(program.warnings, strict=strict)
+    return program
 
 
 def open_model(name: str, given: Given) -> Model:
@@ -99,9 +102,9 @@ def find_program(name: str) -> Path:
     found = in_gallery(name)
     if found is not None:
         return found
-    known = sorted(program.name for program in gallery().glob(f"*{SUFFIX}"))
-    near = get_close_matches(path.name, known, n=1)
-    help_ = f"the gallery has `{FOLDER}/{near[0]}`" if near else None
+    known = sorted(program.stem for program in gallery().glob(f"*{SUFFIX}"))
+    near = get_close_matches(path.stem, known, n=1)
+    help_ = f"the gallery has `{FOLDER}/{near[0]}{SUFFIX}`" if near else None
     raise FileError("no-file", f"there is no file `{name}`", help=help_)
 
 

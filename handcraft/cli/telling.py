@@ -31,7 +31,8 @@ class Commands(click.Group):
         """
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it is where the process was started with it closed
+                sys.stdout.flush()
         except HandcraftError as error:
             tell(error)
             ctx.exit(FAILED)
