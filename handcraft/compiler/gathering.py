@@ -211,7 +211,8 @@ class Gathering:
     def _mean_times(self, node: int, selector: int, value: int, widths: tuple[int, ...]) -> Form:
         """Return mean times width, where the position says the width.
 
-        For each width w a neuron that only its positions let through adds w (mean - low).
+        For each width w a neuron that only its positions let through adds w (mean - low); what is
+        missing, w low, is a number of the position, so its embedding writes it.
         """
         known = self.program.nodes[node]
         name = self._variable(node, (NUMBER,))
@@ -232,13 +233,15 @@ class Gathering:
         total = self._variable(node, (NUMBER,))
         layer = Layer(tuple(units), (Fraction(0),))
         self.draft.compute(total, layer, [(total, 0)], self.facts.said(node), known.span)
-        return direction(total, 0) + combine(
-            (low * w, f) for w, f in zip(widths, places, strict=True)
-        )
+        if not low:
+            return direction(total, 0)
+        rows = [[low * w] for w in widths]
+        meaning = f"{low} times how many are selected"
+        offset = self.draft.embed(f"{total}.offset", (NUMBER,), "position", rows, meaning)
+        return direction(total, 0) + direction(offset, 0)
 
     def _weighted_counts(self, node: int, selector: int, value: int) -> Form:
         """Return the sum over the values v of v times how many selected keys have it."""
-        self.program.nodes[node]
         onehot = self._onehot(value)
         carrier = Carrier(SOP, value)
         name = self._variable(node, (NUMBER,))
