@@ -62,5 +62,5 @@ def program_file(task: str) -> Path:
     return GALLERY / name if (GALLERY / name).exists() else PLAIN / name
 
 
-def rounded(value: str | bool | int | Fraction) -> str | bool | int | float:
+def rounded(value: object) -> object:
     return round(float(value), 6) if isinstance(value, Fraction) else value
