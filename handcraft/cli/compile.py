@@ -10,6 +10,7 @@ import click
 from handcraft.cli.building import compile_in
 from handcraft.cli.opening import Given, find_program, open_program
 from handcraft.cli.options import dtype_option, program_options, strict_option
+from handcraft.cli.printing import print_page
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
@@ -44,11 +45,11 @@ def compile_(
     if emit is not None and target is not None:
         raise click.UsageError("--emit prints a stage and -o writes the weights: give one of them")
     if emit == "tree":
-        click.echo(_tree(program), nl=False)
+        print_page(_tree(program))
         return
     read = open_program(program, given, strict=strict)
     if emit is not None:
-        click.echo(_stage(read, formats[0], emit), nl=False)
+        print_page(_stage(read, formats[0], emit))
         return
     model = compile_in(read, formats)[formats[0]].model
     account = _account(read, model, formats)

@@ -6,6 +6,7 @@ import click
 
 from handcraft.cli.opening import Given, open_model
 from handcraft.cli.options import program_options
+from handcraft.cli.printing import print_page
 
 
 @click.command()
@@ -19,4 +20,4 @@ def explain(file: str, text: str | None, given: Given) -> None:
 
     model = open_model(file, given)
     run = "" if text is None else "\n" + explain_run(model, text)
-    click.echo(explained(model) + run, nl=False)
+    print_page(explained(model) + run)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -47,6 +49,26 @@ def test_a_terminal_that_lacks_a_character_gets_its_escape(tmp_path: Path) -> No
     program.write_text('vocab "→"; context 3; output tokens;', encoding="utf-8")
     done = finished("run", str(program), "→→", encoding="latin-1")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"\\u2192 \\u2192\n", b"")
+
+
+def test_a_page_is_coloured_on_a_terminal_and_says_the_same() -> None:
+    plain = finished("explain", "aab", "--text", "ab").stdout
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "40"}
+    environment.pop("NO_COLOR", None)
+    screen, terminal = pty.openpty()
+    try:
+        subprocess.run(
+            (*COMMAND, "explain", "aab", "--text", "ab"),
+            stdout=terminal,
+            check=True,
+            env=environment,
+        )
+        shown = os.read(screen, 1 << 16)
+    finally:
+        os.close(terminal)
+        os.close(screen)
+    assert b"\x1b[" in shown
+    assert re.sub(rb"\x1b\[[0-9;]*m", b"", shown).replace(b"\r\n", b"\n") == plain
 
 
 def test_a_reader_that_goes_away_ends_the_process_quietly() -> None:
