@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from handcraft import __version__
 from handcraft.cli.check import check
 from handcraft.cli.compile import compile_
 from handcraft.cli.complete import complete
 from handcraft.cli.explain import explain
 from handcraft.cli.run import run
 from handcraft.cli.telling import Commands
+from handcraft.version import __version__
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
