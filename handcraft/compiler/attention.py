@@ -166,12 +166,16 @@ class Attention:
             rank: see there.
             sink: the start token's score, in conjunction units; None keeps it out.
             mean: several keys may win, so their scores must be equal bit for bit.
+
+        Where keys differ by a slope, an error of the tables would be multiplied by many units: then
+        too they are made exact.
         """
         unit = 2 * (rank + 1)
         queries: list[Form] = []
         keys: list[Form] = []
+        exact = mean or slope is not None
         for pair, rows in sorted(term.items(), key=lambda item: repr(item[0])):
-            for query, key in self._factors(pair[0], pair[1], rows, exact=mean):
+            for query, key in self._factors(pair[0], pair[1], rows, exact=exact):
                 queries.append(query.scaled(unit))
                 keys.append(key)
         if slope is not None:
