@@ -188,8 +188,8 @@ class Builder:
             return None
         leaves = tuple(sorted({leaf for t in known for leaf in t.leaves}))
         sizes = [self._leaf_size(leaf) for leaf in leaves]
-        if prod(sizes) > LARGEST_JOINT_TABLE:
-            return None
+        if not 0 < prod(sizes) <= LARGEST_JOINT_TABLE:
+            return None  # a leaf without values may still stand in a branch that is not taken
         columns = [broadcast(t, leaves, sizes) for t in known]
         return Table(leaves, tuple(evaluate(op, row) for row in zip(*columns, strict=True)))
 

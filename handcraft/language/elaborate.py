@@ -79,13 +79,14 @@ def elaborate(
 
 def _output(source: Source) -> syntax.Output:
     """Return the result that an expression from outside asks for."""
-    ended = Source(
-        source.text if source.text.rstrip().endswith(";") else source.text + ";", source.name
-    )
-    body = parse(ended).body
+    text = source.text
+    if not text.rstrip().endswith(";"):
+        text += "\n;" if "#" in text else ";"
+    body = parse(Source(text, source.name)).body if source.text.strip() else ()
     if len(body) != 1 or not isinstance(body[0], syntax.Bare):
-        message = "the output from outside is one expression"
-        raise ProgramError("syntax", message, Span(ended, 0, len(source.text)))
+        message = "the output is one expression"
+        help_ = "write `sort(tokens, tokens)`, without `output` and without `=`"
+        raise ProgramError("syntax", message, Span(source, 0, len(source.text)), help=help_)
     return syntax.Output(body[0].value, body[0].span)
 
 

@@ -118,8 +118,13 @@ def _word_at(span: Span, word: str) -> Span:
     return Span(span.source, start, start + len(word))
 
 
-def _outside(vocab: str | Sequence[Token] | range) -> Thing | range:
-    return tuple(vocab) if isinstance(vocab, list) else vocab  # type: ignore[return-value]
+def _outside(vocab: object) -> Thing | range:
+    if isinstance(vocab, list | tuple):
+        return tuple(vocab)
+    if isinstance(vocab, str | range):
+        return vocab
+    message = f"`vocab` is a string, a list or a range, and this is a `{type(vocab).__name__}`"
+    raise ProgramError("type", message, help='give `vocab="ab"` or `vocab=["hello", "world"]`')
 
 
 def _tokens(expression: syntax.Expression, evaluate: Evaluate) -> Thing | range:

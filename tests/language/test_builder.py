@@ -41,6 +41,8 @@ def domain(output: str, header: str = HEADER) -> Domain:
         ("aggregate(latest(past), indices)", Finite(tuple(range(7)))),
         ("sum(before, indicator(tokens == 'a'))", Finite(tuple(range(7)))),
         ("max(past, indices)", Finite(tuple(range(7)))),
+        ("0 if indices < 9 else aggregate(select(indices, 9, ==), tokens)", Finite((0,))),
+        ("aggregate(select(indices, 9, ==), tokens) if tokens == 'a' else 1", Finite((1,))),
         ("indices == 9", Finite((False,))),
         ("tokens == 1", Finite((False,))),
     ],
