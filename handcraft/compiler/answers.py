@@ -73,7 +73,8 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
     """Return the decision on one number whose values fall into intervals, one for each token.
 
     With thresholds t1 < t2 < ..., the form of interval k is k x - t1 - ... - tk: of neighbours the
-    upper one is larger exactly above their threshold.
+    upper one is larger exactly above their threshold. Centred, the largest is half the sum of all
+    |x - t|, which is how far it lies above 0, the logit of a token that is never said.
     """
     table = sops.program.nodes[node].table
     if table is None or len(table.leaves) != 1 or table.leaves == (node,):
@@ -103,8 +104,10 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
         if k:
             offset += thresholds[k - 1]
         forms[value] = x.scaled(k - middle).plus(centre - offset)
-    margin = min((b[1] - a[2]) / 2 for a, b in itertools.pairwise(runs))
-    return forms, margin
+    margins = [(b[1] - a[2]) / 2 for a, b in itertools.pairwise(runs)]
+    if any(token not in forms for token in sops.program.vocabulary.tokens):
+        margins += [sum((abs(p - t) for t in thresholds), Fraction(0)) / 2 for p, _ in known]
+    return forms, min(margins)
 
 
 def _allowed(
