@@ -82,7 +82,7 @@ def _config(placed: Placed, header: Header) -> Config:
     layers = tuple(
         LayerConfig(
             n_head=len(layer.heads),
-            d_head=max((max(len(h.queries), len(h.columns)) for h in layer.heads), default=0),
+            d_head=max((max(1, len(h.queries), len(h.columns)) for h in layer.heads), default=0),
             d_mlp=sum(max(1, len(mlp.neurons)) for mlp in layer.mlps),
         )
         for layer in placed.layers

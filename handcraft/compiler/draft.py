@@ -193,30 +193,37 @@ class Draft:
 
         An operation that writes what a form reads adds a multiple of it to the target itself, if
         that comes late enough; the rest is copied by neurons, and constants by the last operation.
+        What a form reads of the embedded directions is copied before anything is added to them.
         """
         targets = set(values)
         last = max((op.time for op in self._ops if targets & _read(op)), default=0)
-        copies: dict[Direction, dict[Direction, Fraction]] = {}
+        after = max(2, (last + 1) // 2 * 2)
+        if any(targets & set(form.directions) for form in values.values()):
+            last = after
+        copies: dict[int, dict[Direction, dict[Direction, Fraction]]] = {}
         constants: dict[Direction, Fraction] = {}
         for target, form in values.items():
             if form.constant:
                 constants[target] = form.constant
             for read, coefficient in form.terms:
-                writers = [op for op in self._ops if read in _written(op)]
+                embedded = read[0] in self.embeddings
+                writers = [] if embedded else [op for op in self._ops if read in _written(op)]
                 if writers and all(op.time >= last for op in writers):
                     for out in (out for op in writers for out in _outputs(op) if read in out):
                         out[target] = out.get(target, Fraction(0)) + coefficient * out[read]
                 else:
-                    copies.setdefault(read, {})[target] = coefficient
-        late = [op for op in self._ops if op.time >= last]
-        if copies or (constants and not late):
-            units = _copies(copies, self.variables)
-            time = (max(self.time([pre for pre, _ in units]), last) + 2) // 2 * 2
+                    time = max(after, (self._times[read[0]] + 2) // 2 * 2)
+                    copies.setdefault(time, {}).setdefault(read, {})[target] = coefficient
+        if constants and not copies and all(op.time < last for op in self._ops):
+            copies[after] = {}
+        for time, copied in sorted(copies.items()):
+            units = _copies(copied, self.variables)
             text = "copies to the token directions"
-            self._ops.append(_MlpDraft(self._op_name(name), time, text, span, units, constants))
-        elif constants:
+            self._ops.append(_MlpDraft(self._op_name(name), time, text, span, units, {}))
+        if constants:
+            late = next(op for op in reversed(self._ops) if op.time >= last)
             for target, value in constants.items():
-                late[-1].bias[target] = late[-1].bias.get(target, Fraction(0)) + value
+                late.bias[target] = late.bias.get(target, Fraction(0)) + value
 
     # The whole -------------------------------------------------------------------------------
 

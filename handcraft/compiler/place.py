@@ -53,14 +53,9 @@ class Placed:
 
 def place(graph: Graph) -> Placed:
     """Give every operation the earliest layer in which all it reads has been written."""
-    written: dict[Direction, int] = {}
     slots: dict[int, list[Head | MlpOp]] = {}
-    for op in graph.ops:
-        ready = max((written.get(d, 0) for d in reads(op)), default=0)
-        time = (ready + 1) // 2 * 2 + 1 if isinstance(op, Head) else (ready + 2) // 2 * 2
+    for op, time in zip(graph.ops, _times(graph), strict=True):
         slots.setdefault(time, []).append(op)
-        for d in writes(op):
-            written[d] = max(written.get(d, 0), time)
     layers = []
     for number in range(max(slots, default=0) // 2 + 1):
         heads = tuple(op for op in slots.get(2 * number + 1, []) if isinstance(op, Head))
@@ -79,7 +74,7 @@ def place(graph: Graph) -> Placed:
 def verify(placed: Placed) -> None:
     """Assert that readers come after writers and no two directions share a column."""
     assert len(set(placed.columns.values())) == len(placed.columns)
-    embedded = {(e.variable, i) for e in placed.graph.embeddings for i in range(len(e.rows[0]))}
+    embedded = _embedded(placed.graph)
     reads_at: dict[Direction, list[int]] = {}
     writes_at: dict[Direction, list[int]] = {}
     for number, layer in enumerate(placed.layers):
@@ -95,3 +90,36 @@ def verify(placed: Placed) -> None:
             assert all(r <= min(steps) for r in read), f"{d} is read after it was overwritten"
         else:
             assert all(r > max(steps) for r in read), f"{d} is read before it is whole"
+
+
+def _times(graph: Graph) -> list[int]:
+    """Return a time for each operation: 2 L + 1 for the heads of layer L, 2 L + 2 for its neurons.
+
+    What the embeddings write is read as they wrote it, so an operation that adds to it waits for
+    all that read it; anything else is read after all that write it.
+    """
+    embedded = _embedded(graph)
+    last_read: dict[Direction, int] = {}
+    for _ in range(len(graph.ops) + 1):
+        times: list[int] = []
+        written: dict[Direction, int] = {}
+        for op in graph.ops:
+            ready = max((written.get(d, 0) for d in reads(op) - embedded), default=0)
+            until = max((last_read.get(d, 0) for d in writes(op) & embedded), default=0)
+            if isinstance(op, Head):
+                times.append(max((ready + 1) // 2 * 2, until // 2 * 2) + 1)
+            else:
+                times.append(max((ready + 2) // 2 * 2, (until + 1) // 2 * 2))
+            written |= {d: max(written.get(d, 0), times[-1]) for d in writes(op)}
+        before = last_read
+        last_read = {}
+        for op, time in zip(graph.ops, times, strict=True):
+            last_read |= {d: max(last_read.get(d, 0), time) for d in reads(op) & embedded}
+        if last_read == before:
+            break
+    return times
+
+
+def _embedded(graph: Graph) -> frozenset[Direction]:
+    """Return the directions that the embeddings write."""
+    return frozenset((e.variable, i) for e in graph.embeddings for i in range(len(e.rows[0])))
