@@ -128,7 +128,8 @@ class Gathering:
         counts = self.facts.counts(selector)
         constant_ = self._default(op)
         if default is None or constant_ is not None or counts.fewest > 0:
-            filler = None if default is None else self.filler(node, constant_)
+            never = default is None or counts.fewest > 0
+            filler = None if never else self.filler(node, constant_)
             column = [(moved, filler)]
             self.attention.move(selector, column, [(name, 0)], name, self.facts.said(node))
             return direction(name, 0)
