@@ -17,14 +17,20 @@ def rounded(number: Fraction, dtype: str) -> np.floating[Any]:
     """Return the nearest number of a format.
 
     Raises:
-        HandcraftError: `not-finite` where the format has no number that large.
+        HandcraftError: `not-finite` where the format has no number that large, `not-zero` where it
+            has none that small but 0.
     """
     kind: type[np.floating[Any]] = np.dtype(dtype).type
     with np.errstate(over="ignore"):
-        near: np.floating[Any] = kind(float(number))
+        near: np.floating[Any] = kind(_wide(number))
     if not np.isfinite(near):
-        message = f"the weight {float(number):g} is too large for {dtype}"
+        size = abs(int(number)).bit_length() - 1
+        shown = f"{_wide(number):g}" if size < 1024 else f"2^{size} (or more)"
+        message = f"the weight {shown} is too large for {dtype}"
         raise HandcraftError("not-finite", message, help="use a format with a larger range")
+    if not near and number:
+        message = f"a weight of this program is so small that it would be 0 in {dtype}"
+        raise HandcraftError("not-zero", message, help="use a format with a larger range")
     if Fraction(float(near)) == number or dtype == "float64":
         return near
     neighbours = [near, np.nextafter(near, kind(-np.inf)), np.nextafter(near, kind(np.inf))]
@@ -38,6 +44,14 @@ def zeros(shape: tuple[int, ...], dtype: str) -> Array:
     """Return an array of zeros."""
     array: Array = np.zeros(shape, dtype=dtype)
     return array
+
+
+def _wide(number: Fraction) -> float:
+    """Return the nearest float64, or infinity."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
 
 
 def _is_odd(number: np.floating[Any]) -> int:
