@@ -17,7 +17,7 @@ from handcraft.compiler.graph import (
 )
 from handcraft.compiler.neurons import Layer, Unit
 from handcraft.errors import ProgramError, Span
-from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, bounds, is_numeric, union
+from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, is_numeric, union
 from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, TypedProgram
 from handcraft.language.values import Undefined, Value, order
 
@@ -41,9 +41,12 @@ def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
             return _tokens(
                 program, draft, sops, _allowed(program, draft, sops, choices, span), span
             )
-        case Logits(tokens, values):
+        case Logits(tokens, values, span):
+            spacing = _spacing(sops, values)
+            for value in values:
+                draft.resolve(sops.number(value), spacing / 2, span)
             forms = tuple(_without_constant(draft, sops, sops.number(v)) for v in values)
-            return draft.finished(LogitReadout(tokens, forms), (), _spacing(sops, values))
+            return draft.finished(LogitReadout(tokens, forms), (), spacing)
         case Output(value):
             return _output(draft, sops, value)
         case _:
@@ -104,7 +107,9 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
         if k:
             offset += thresholds[k - 1]
         forms[value] = x.scaled(k - middle).plus(centre - offset)
-    margins = [(b[1] - a[2]) / 2 for a, b in itertools.pairwise(runs)]
+    gaps = [b[1] - a[2] for a, b in itertools.pairwise(runs)]
+    sops.draft.resolve(x, min(gaps), sops.program.nodes[node].span)
+    margins = [gap / 2 for gap in gaps]
     if any(token not in forms for token in sops.program.vocabulary.tokens):
         margins += [sum((abs(p - t) for t in thresholds), Fraction(0)) / 2 for p, _ in known]
     return forms, min(margins)
@@ -200,6 +205,7 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
     x = sops.number(node)
     centre = (numbers[0] + numbers[-1]) / 2
     gap = _gap(numbers)
+    draft.resolve(x, gap, sops.program.nodes[node].span)
     scale = Fraction(1)
     while scale * gap * gap / 2 < MARGIN:
         scale *= 2
@@ -215,9 +221,8 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
 def _number(draft: Draft, sops: Sops, node: int) -> Graph:
     """Return the value itself, of which the nearest possible one is taken."""
     domain = sops.facts.domain(node)
-    low, high = (Fraction(b) for b in bounds(domain))
     gap = _gap(domain.values) if isinstance(domain, Finite) else as_lattice(domain).spacing
-    draft.resolve(gap / max(abs(low), abs(high), gap), sops.program.nodes[node].span)
+    draft.resolve(sops.number(node), gap, sops.program.nodes[node].span)
     form = _without_constant(draft, sops, sops.number(node))
     return draft.finished(NumberReadout(form), (), Fraction(0))
 

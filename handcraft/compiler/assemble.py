@@ -35,9 +35,9 @@ float32 (104) takes the same weights as float64, so both formats run one model; 
 LARGEST_SCORE = {"float64": 2**52, "float32": 2**23, "float16": 2**10}
 """Units of score below which every partial sum is exact in a format."""
 
-FINEST_DECISION = {"float64": Fraction(1, 2**44), "float32": Fraction(1, 2**17)}
-FINEST_DECISION["float16"] = Fraction(1, 2**7)
-"""A decision between neighbours closer than this fraction of their size is refused."""
+ROUNDOFF = {"float64": Fraction(1, 2**53), "float32": Fraction(1, 2**24)}
+ROUNDOFF["float16"] = Fraction(1, 2**11)
+"""The largest relative error of rounding to a format."""
 
 
 def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
@@ -69,10 +69,21 @@ def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
     return Weights(config, arrays)
 
 
+def holds(placed: Placed, dtype: str) -> bool:
+    """Return whether a format can tell apart all that the graph decides on."""
+    finest = placed.graph.resolution
+    scores = [h.largest for layer in placed.layers for h in layer.heads]
+    fine = finest is None or finest.roundoff >= ROUNDOFF[dtype]
+    return fine and max(scores, default=0) <= LARGEST_SCORE[dtype]
+
+
 def _check_resolution(placed: Placed, dtype: str) -> None:
     finest = placed.graph.resolution
-    if finest is not None and finest.ratio < FINEST_DECISION[dtype]:
-        message = f"values {float(finest.ratio):.1g} of their size apart cannot be told in {dtype}"
+    if finest is not None and finest.roundoff < ROUNDOFF[dtype]:
+        message = (
+            f"a decision here needs numbers rounded to {float(finest.roundoff):.1g} of their size,"
+            f" and {dtype} rounds to {float(ROUNDOFF[dtype]):.1g}"
+        )
         help_ = "use a wider format, a smaller context, or `latest(...)` instead of a mean"
         raise ProgramError("format", message, finest.span, help=help_)
 

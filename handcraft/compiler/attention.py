@@ -80,7 +80,8 @@ class Attention:
         matters = any(number is not None for _, number in columns)
         pattern = self._looking(selector, may_be_empty=matters and counts.fewest == 0)
         forms = [self.draft.at_start(form, number or 0) for form, number in columns]
-        self.draft.attend(name, pattern, forms, targets, text, node.span)
+        mean = counts.most > 1
+        self.draft.attend(name, pattern, forms, targets, text, node.span, mean=mean)
 
     def shares(self, selector: int, extra: Term, name: str, text: str) -> list[Form]:
         """Return, for each disjoint part of a selector, the form 1/(1+w).
@@ -94,7 +95,8 @@ class Attention:
             pattern = self._scores(term, slope=None, rank=0, sink=Fraction(len(term)), mean=True)
             share = self.draft.variable(name, ("1/(1+w)",), f"1/(1+w), w = {text}", node.span)
             column = self.draft.at_start(constant(0), 1)
-            self.draft.attend(name, pattern, [column], [(share, 0)], f"counts {text}", node.span)
+            said = f"counts {text}"
+            self.draft.attend(name, pattern, [column], [(share, 0)], said, node.span, mean=True)
             made.append(direction(share, 0))
         return made
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, assert_never
 
+from handcraft.compiler.assemble import holds
 from handcraft.compiler.graph import Graph, NumberReadout, TokenReadout, ValueReadout
 from handcraft.language.domains import Finite, Lattice
 from handcraft.language.typed import Allow, Logits, Output, Predict
 from handcraft.runtime import description
 from handcraft.runtime.description import Description, Operation, ResidualVariable, ResultKind
+from handcraft.runtime.weights import FORMATS
 from handcraft.version import __version__
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def describe(placed: Placed, program: Program) -> Description:
             "program": PurePath(program.source.name).name,
             "compiler": f"handcraft {__version__}",
         },
+        formats=tuple(f for f in FORMATS if holds(placed, f)),
     )
 
 

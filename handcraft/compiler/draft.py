@@ -30,6 +30,7 @@ from handcraft.compiler.graph import (
     form_writes,
     verify,
 )
+from handcraft.compiler.precision import Precision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,6 +88,7 @@ class Draft:
         self._at_start: dict[Direction, Fraction] = {}
         self._ops: list[_HeadDraft | _MlpDraft] = []
         self._resolution: Resolution | None = None
+        self.precision = Precision()
         if start:
             self.variable("start", ("start",), "1 at the hidden start token", None)
             self.embeddings["start"] = Embedding("start", "start", ((Fraction(1),),))
@@ -116,6 +118,8 @@ class Draft:
         unique = self.variable(name, labels, meaning, None)
         exact = tuple(tuple(Fraction(v) for v in row) for row in rows)
         self.embeddings[unique] = Embedding(unique, by, exact)
+        for i, values in enumerate(zip(*exact, strict=True)):
+            self.precision.embedded((unique, i), max(map(abs, values)))
         return unique
 
     def time(self, forms: Sequence[Form]) -> int:
@@ -133,10 +137,14 @@ class Draft:
             return form
         return combine(((1, form), (value - form.at(self._at_start), direction(*START))))
 
-    def resolve(self, ratio: Fraction, span: Span) -> None:
-        """Note that a number must be told apart at this fraction of its largest size."""
-        if self._resolution is None or ratio < self._resolution.ratio:
-            self._resolution = Resolution(ratio, span)
+    def resolve(self, form: Form, gap: Fraction, span: Span) -> None:
+        """Note that something is decided between values of a form at this distance."""
+        self.need(self.precision.needed(form, gap), span)
+
+    def need(self, roundoff: Fraction, span: Span) -> None:
+        """Note that the format needs a unit roundoff as small as this."""
+        if self._resolution is None or roundoff < self._resolution.roundoff:
+            self._resolution = Resolution(roundoff, span)
 
     # Operations ------------------------------------------------------------------------------
 
@@ -148,8 +156,10 @@ class Draft:
         targets: Sequence[Direction],
         text: str,
         span: Span,
+        *,
+        mean: bool,
     ) -> None:
-        """Let a head move forms, each to its target.
+        """Let a head move forms, each to its target; `mean` says that it looks at several keys.
 
         A head that looks at the same keys does it, if there is one and the forms exist in time.
         """
@@ -164,6 +174,7 @@ class Draft:
         for form, target in zip(columns, targets, strict=True):
             head.columns.append((form, {target: Fraction(1)}))
             self._written(target, form.at(self._at_start), head.time)
+            self.precision.moved(target, form, mean=mean)
 
     def _same_pattern(self, pattern: Pattern, columns: Sequence[Form]) -> _HeadDraft | None:
         heads = (op for op in self._ops if isinstance(op, _HeadDraft) and op.pattern == pattern)
@@ -187,6 +198,7 @@ class Draft:
                     at_start[k] += activation * value
         for target, value in zip(targets, at_start, strict=True):
             self._written(target, value, time)
+        self.precision.computed(targets, layer)
 
     def send(self, values: Mapping[Direction, Form], name: str, span: Span) -> None:
         """Add forms to directions that embeddings write, after their last reader.

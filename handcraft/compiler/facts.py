@@ -20,14 +20,22 @@ from handcraft.language.typed import (
     Tokens,
     TypedProgram,
     Width,
+    operands,
 )
-from handcraft.language.values import Outcome, Undefined, Value
+from handcraft.language.values import COMPARISONS, Outcome, Undefined, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST_WORDS = 80
 """Characters of an expression that the name of a component shows."""
+
+ALWAYS_DEFINED = frozenset(("+", "-", "*", "negate", "abs", "min", "max", "round", "floor", "ceil"))
+ALWAYS_DEFINED |= frozenset(("indicator", "sign", "not", "truth", "str", *COMPARISONS))
+"""Functions that have a value for all arguments that the checker accepts.
+
+A number of too many bits has none either, but such numbers have no place in a finite domain.
+"""
 
 
 class Facts:
@@ -41,6 +49,7 @@ class Facts:
     def __init__(self, program: TypedProgram) -> None:
         self.program = program
         self.selection = Selection(program, self.base)
+        self._total: dict[int, bool] = {}
 
     def counts(self, selector: int) -> Counts:
         """Return how many keys a selector takes."""
@@ -120,6 +129,31 @@ class Facts:
         op = self.program.nodes[leaf].op
         assert isinstance(op, Aggregate)
         return is_numeric(self.domain(op.value)) and self.counts(op.selector).most > 1
+
+    def is_total(self, node: int) -> bool:
+        """Return whether an s-op or selector has a value on every input, at every position."""
+        if node not in self._total:
+            self._total[node] = self._is_total(node)
+        return self._total[node]
+
+    def _is_total(self, node: int) -> bool:
+        op, table = self.program.nodes[node].op, self.program.nodes[node].table
+        if isinstance(op, Apply | Choose | Pick) and table is not None and table.leaves != (node,):
+            if any(isinstance(outcome, Undefined) for outcome in table.outcomes):
+                return False
+            return all(self.is_total(leaf) for leaf in table.leaves)
+        if not all(self.is_total(operand) for operand in operands(op)):
+            return False
+        match op:
+            case Apply(function):
+                return function in ALWAYS_DEFINED
+            case Pick():
+                return False
+            case Aggregate(selector, value, default):
+                single = is_numeric(self.domain(value)) or self.counts(selector).most <= 1
+                return single and (default is not None or self.counts(selector).fewest > 0)
+            case _:
+                return True
 
     def slope(self, leaf: int, table: Table) -> tuple[Fraction, Fraction] | None:
         """Return a, b where a table is `a * leaf + b`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.forms import Direction, Form, Number, combine, constant, direction
@@ -15,7 +15,7 @@ from handcraft.language.typed import Aggregate, Constant, Total, Width
 from handcraft.language.values import Value, kind, order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from handcraft.compiler.attention import Attention
     from handcraft.compiler.facts import Facts
@@ -26,6 +26,19 @@ SHARE = ".share"
 """How the names of variables end that hold 1/(1+w), exact relative to themselves."""
 
 
+class Builds(Protocol):
+    """Makes s-ops."""
+
+    def number(self, node: int) -> Form:
+        """Return an s-op as a number."""
+
+    def onehot(self, node: int) -> OneHot:
+        """Return an s-op, or the positions, as a one-hot."""
+
+    def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
+        """Return bounds on a number's form."""
+
+
 class Gathering:
     """Makes aggregates, sums and widths.
 
@@ -33,8 +46,7 @@ class Gathering:
         facts: what the program says.
         draft: the graph under construction.
         attention: makes the heads.
-        number: returns an s-op as a number.
-        onehot: returns an s-op, or the positions, as a one-hot.
+        sops: makes s-ops as numbers and one-hots.
     """
 
     def __init__(
@@ -42,15 +54,13 @@ class Gathering:
         facts: Facts,
         draft: Draft,
         attention: Attention,
-        number: Callable[[int], Form],
-        onehot: Callable[[int], OneHot],
+        sops: Builds,
     ) -> None:
         self.facts = facts
         self.program = facts.program
         self.draft = draft
         self.attention = attention
-        self._number = number
-        self._onehot = onehot
+        self.sops = sops
         self._shares: dict[int, list[Form]] = {}
 
     def number(self, node: int) -> Form:
@@ -74,7 +84,7 @@ class Gathering:
         domain = known.domain
         assert isinstance(domain, Finite)
         values = domain.values
-        moved = self._onehot(op.value)
+        moved = self.sops.onehot(op.value)
         index = {order(v): k for k, v in enumerate(values)}
         name = self._variable(node, [str(v) for v in values])
         counts = self.facts.counts(op.selector)
@@ -89,7 +99,7 @@ class Gathering:
             columns[index[order(default)]] = (columns[index[order(default)]][0], 1)
         targets: list[Direction] = [(name, k) for k in range(len(values))]
         if op.default is not None and default is None and counts.fewest == 0:
-            gated = self._onehot(op.default)
+            gated = self.sops.onehot(op.default)
             empty = self._empty(node, op.selector)
             units = [
                 Unit(form + empty.plus(-1), {index[order(value)]: Fraction(1)})
@@ -121,7 +131,7 @@ class Gathering:
 
     def _mean(self, node: int, selector: int, value: int, default: int | None) -> Form:
         known = self.program.nodes[node]
-        moved = self._number(value)
+        moved = self.sops.number(value)
         name = self._variable(node, (NUMBER,))
         op = known.op
         assert isinstance(op, Aggregate)
@@ -135,8 +145,9 @@ class Gathering:
             return direction(name, 0)
         self.attention.move(selector, [(moved, 0)], [(name, 0)], name, self.facts.said(node))
         empty = self._empty(node, selector)
-        low, high = (Fraction(b) for b in bounds(self.facts.domain(default)))
-        pre = self._number(default).plus(-low) + empty.plus(-1).scaled(high - low)
+        form = self.sops.number(default)
+        low, high = self.sops.range(default, form)
+        pre = form.plus(-low) + empty.plus(-1).scaled(high - low)
         layer = Layer((Unit(pre, {0: Fraction(1)}),), (Fraction(0),))
         self.draft.compute(f"{name}.default", layer, [(name, 0)], self.facts.said(node), known.span)
         return direction(name, 0) + empty.scaled(low)
@@ -201,7 +212,7 @@ class Gathering:
         counts = self.facts.counts(selector)
         if counts.most <= 1:
             name = self._variable(node, (NUMBER,))
-            column = [(self._number(value), 0)]
+            column = [(self.sops.number(value), 0)]
             self.attention.move(selector, column, [(name, 0)], name, self.facts.said(node))
             return direction(name, 0)
         widths = self.facts.selection.widths_by_position(selector)
@@ -218,14 +229,14 @@ class Gathering:
         known = self.program.nodes[node]
         name = self._variable(node, (NUMBER,))
         self.attention.move(
-            selector, [(self._number(value), 0)], [(name, 0)], name, self.facts.said(node)
+            selector, [(self.sops.number(value), 0)], [(name, 0)], name, self.facts.said(node)
         )
         mean = direction(name, 0)
         domain = self.facts.domain(value)
         low, high = (Fraction(b) for b in bounds(domain))
         if min(widths) == 0:
             low, high = min(low, Fraction(0)), max(high, Fraction(0))
-        places = self._onehot(POSITIONS).forms
+        places = self.sops.onehot(POSITIONS).forms
         units = []
         for w in sorted(set(widths) - {0}):
             here = combine((1, places[i]) for i, width in enumerate(widths) if width == w)
@@ -243,7 +254,7 @@ class Gathering:
 
     def _weighted_counts(self, node: int, selector: int, value: int) -> Form:
         """Return the sum over the values v of v times how many selected keys have it."""
-        onehot = self._onehot(value)
+        onehot = self.sops.onehot(value)
         carrier = Carrier(SOP, value)
         name = self._variable(node, (NUMBER,))
         most = self.program.context

@@ -129,9 +129,9 @@ Readout: TypeAlias = TokenReadout | ValueReadout | LogitReadout | NumberReadout
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The finest decision on a number: neighbours' distance over the number's largest size."""
+    """The finest decision on a number: the unit roundoff that a format needs for it."""
 
-    ratio: Fraction
+    roundoff: Fraction
     span: Span = field(compare=False, repr=False)
 
 

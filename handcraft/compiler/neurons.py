@@ -29,10 +29,19 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Neurons and what they start from: output k is `bias[k] + sum of neurons`."""
+    """Neurons and what they start from: output k is `bias[k] + sum of neurons`.
+
+    Attributes:
+        units: the neurons.
+        bias: of each output.
+        bounds: a bound on the absolute value of each output, whatever is read; None if unknown.
+        is_flat: a small error of what is read does not reach the outputs.
+    """
 
     units: tuple[Unit, ...]
     bias: tuple[Fraction, ...]
+    bounds: tuple[Fraction, ...] | None = None
+    is_flat: bool = False
 
 
 def steps(
@@ -60,7 +69,12 @@ def steps(
         for sign, place in ((1, low + gap / 4), (-1, low + 3 * gap / 4)):
             pre = x.plus(-place).scaled(slope)
             units.append(Unit(pre, {k: sign * change for k, change in changes.items()}))
-    return Layer(tuple(units), tuple(results[0].get(k, Fraction(0)) for k in range(outputs)))
+    bias = tuple(results[0].get(k, Fraction(0)) for k in range(outputs))
+    bounds = [Fraction(0)] * outputs
+    for result in results:
+        for k, value in result.items():
+            bounds[k] = max(bounds[k], abs(value))
+    return Layer(tuple(units), bias, tuple(bounds), is_flat=True)
 
 
 def interpolate(x: Form, points: Sequence[Fraction], values: Sequence[Fraction]) -> Layer:
@@ -106,7 +120,8 @@ def boxes(variables: Sequence[Sequence[Form]], table: Sequence[int | None], outp
         ]
         pre = combine((1, form) for form in forms).plus(1 - len(forms)) if forms else constant(1)
         units.append(Unit(pre, {kind: Fraction(1), rest: Fraction(-1)}))
-    return Layer(tuple(units), tuple(Fraction(k == rest) for k in range(outputs)))
+    bias = tuple(Fraction(k == rest) for k in range(outputs))
+    return Layer(tuple(units), bias, (Fraction(1),) * outputs)
 
 
 def weighted(layer: Layer, results: Sequence[Fraction]) -> Layer:
@@ -116,7 +131,7 @@ def weighted(layer: Layer, results: Sequence[Fraction]) -> Layer:
         for unit in layer.units
     ]
     bias = sum((b * r for b, r in zip(layer.bias, results, strict=True)), Fraction(0))
-    return Layer(tuple(units), (bias,))
+    return Layer(tuple(units), (bias,), (max(map(abs, results)),))
 
 
 Box = tuple[int, tuple[tuple[int, ...], ...]]

@@ -19,7 +19,7 @@ from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, steps, w
 from handcraft.compiler.onehot import OneHot, merged
 from handcraft.errors import ProgramError
 from handcraft.language.domain_rules import function_domain
-from handcraft.language.domains import Finite, Lattice, bounds, is_numeric, kinds
+from handcraft.language.domains import NOTHING, Finite, Lattice, bounds, is_numeric, kinds
 from handcraft.language.typed import (
     Aggregate,
     Apply,
@@ -49,7 +49,7 @@ class Sops:
         self.facts = Facts(program)
         self.embeddings = Embeddings(program.header, draft)
         attention = Attention(self.facts, draft, self.onehot)
-        self.gathering = Gathering(self.facts, draft, attention, self.number, self.onehot)
+        self.gathering = Gathering(self.facts, draft, attention, self)
         self._numbers: dict[int, Form] = {}
         self._onehots: dict[int, OneHot] = {}
 
@@ -61,6 +61,8 @@ class Sops:
         Raises:
             ProgramError: where this version cannot build it.
         """
+        if self.facts.domain(node) == NOTHING:
+            return constant(0)
         if node not in self._numbers:
             assert "string" not in kinds(self.facts.domain(node))
             self._numbers[node] = self._number(node)
@@ -211,13 +213,21 @@ class Sops:
         units = []
         total = constant(0)
         for branch, gate in ((op.then, c), (op.otherwise, c.scaled(-1).plus(1))):
-            low, high = (Fraction(b) for b in bounds(self.facts.domain(branch)))
-            room = high - low
-            pre = self.number(branch).plus(-low) + gate.plus(-1).scaled(room)
+            form = self.number(branch)
+            low, high = self.range(branch, form)
+            pre = form.plus(-low) + gate.plus(-1).scaled(high - low)
             units.append(Unit(pre, {0: Fraction(1)}))
             total = total + gate.scaled(low)
         form = self._write(node, Layer(tuple(units), (Fraction(0),)), (NUMBER,))[0]
         return form + total
+
+    def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
+        """Return bounds on a number's form, also at positions where the number has no value."""
+        if self.facts.is_total(node):
+            low, high = bounds(self.facts.domain(node))
+            return Fraction(low), Fraction(high)
+        size = self.draft.precision.size(form)
+        return -size, size
 
     def truth(self, node: int) -> Form:
         """Return a condition as 0 or 1."""
@@ -249,6 +259,8 @@ class Sops:
         """
         if node == POSITIONS:
             return self.embeddings.positions()
+        if self.facts.domain(node) == NOTHING:
+            return OneHot((), (), True)
         if node not in self._onehots:
             self._onehots[node] = self._onehot(node)
         return self._onehots[node]
@@ -342,13 +354,15 @@ class Sops:
         results: Sequence[Mapping[int, Fraction]],
         outputs: int,
     ) -> Layer:
-        """Return steps on a number, and note how finely the number must be told apart."""
-        largest = max(abs(p) for p in points)
-        is_share = all(name.endswith(SHARE) for name, _ in x.directions)
+        """Return steps on a number, and note how finely the number must be told apart.
+
+        A share 1/(1+w) is exact relative to itself, not to its largest size.
+        """
+        span = self.program.nodes[node].span
+        is_share = any(name.endswith(SHARE) for name, _ in x.directions)
         for p, q, one, other in zip(points, points[1:], results, results[1:], strict=False):
             if one != other:
-                scale = q if is_share else largest
-                self.draft.resolve((q - p) / scale, self.program.nodes[node].span)
+                self.draft.resolve(x, (q - p) / q if is_share else q - p, span)
         return steps(x, points, results, outputs)
 
     # Writing ---------------------------------------------------------------------------------

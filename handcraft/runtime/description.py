@@ -98,6 +98,8 @@ class Description:
         operations: what each component computes.
         provenance: the program's name, the compiler's version.
         certificate: what was proved, if anything.
+        formats: the floating-point formats that can tell apart all that the model decides on;
+            empty if unknown.
         sequences: the names of the sequences that the model reads.
     """
 
@@ -109,6 +111,7 @@ class Description:
     operations: tuple[Operation, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     certificate: Mapping[str, object] | None = None
+    formats: tuple[str, ...] = ()
     sequences: tuple[str, ...] = ("tokens",)
 
     def __post_init__(self) -> None:

@@ -62,6 +62,7 @@ def write_manifest(manifest: Manifest) -> str:
         "operations": [asdict(operation) for operation in description.operations],
         "provenance": dict(description.provenance),
         "certificate": description.certificate,
+        "formats": description.formats,
         "sequences": description.sequences,
     }
     return json.dumps(members, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -83,7 +84,7 @@ def read_manifest(text: str) -> Manifest:
     _check_format(root)
     members = root.members(
         "format config vocabulary kind outputs margin window_safe residual operations"
-        " provenance certificate sequences"
+        " provenance certificate formats sequences"
     )
     certificate = members["certificate"]
     description = Description(
@@ -95,6 +96,7 @@ def read_manifest(text: str) -> Manifest:
         operations=tuple(map(_operation, members["operations"].items())),
         provenance={name: node.text() for name, node in members["provenance"].named().items()},
         certificate=None if certificate.value is None else certificate.mapping(),
+        formats=tuple(node.text() for node in members["formats"].items()),
         sequences=tuple(node.text() for node in members["sequences"].items()),
     )
     return Manifest(_config(members["config"]), _vocabulary(members["vocabulary"]), description)

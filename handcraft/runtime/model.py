@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
-from handcraft.errors import InputError
+from handcraft.errors import HandcraftError, InputError
 from handcraft.runtime.generation import generate, never_produced, window
 from handcraft.runtime.readout import Result, check_readout, read_values
 from handcraft.runtime.sampling import Sampling, forbid, greedy, probabilities
 from handcraft.runtime.transformer import Ids, forward
 from handcraft.runtime.vocabulary import Text, Token, Vocabulary
+from handcraft.runtime.weights import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -265,7 +266,15 @@ class Model:
         save(self, path)
 
     def astype(self, dtype: str) -> Model:
-        """Return the model with its weights in another format: float64, float32 or float16."""
+        """Return the model with its weights in another format: float64, float32 or float16.
+
+        Raises:
+            HandcraftError: `format` where the compiler knows that the format is too coarse.
+        """
+        formats = self.description.formats
+        if formats and dtype in FORMATS and dtype not in formats:
+            message = f"the model decides between numbers that {dtype} cannot tell apart"
+            raise HandcraftError("format", message, help=f"use {' or '.join(formats)}")
         return Model(self.parameters.astype(dtype), self.vocabulary, self.description)
 
     def _check_predicts(self, name: str) -> None:

@@ -1,0 +1,85 @@
+"""How large a direction can be, and how far rounding may take it from its exact value.
+
+Both are bounds by the structure of the graph, first order in the unit roundoff u of a format: an
+error of e means e * u. A mean over many keys counts as `MEAN_ERROR` roundings of its size, which
+is what sums in blocks need, not the worst case of all orders: so this is a guard that refuses what
+cannot be told apart, and no proof.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from handcraft.compiler.forms import Direction, Form, Number
+    from handcraft.compiler.neurons import Layer
+
+MEAN_ERROR = 8
+"""Roundings of its size that a mean over several keys is allowed."""
+
+NEURON_ERROR = 2
+"""Roundings of its pre-activation that a neuron is allowed."""
+
+ROOM = 8
+"""A decision needs neighbours this many errors apart: steps are flat for a quarter of the way."""
+
+
+class Precision:
+    """Bounds for the directions of one graph, noted as they are written."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[Direction, Fraction] = {}
+        self._errors: dict[Direction, Fraction] = {}
+
+    def embedded(self, direction: Direction, size: Number) -> None:
+        """Note a direction that the embeddings write, exactly."""
+        self._sizes[direction] = Fraction(size)
+
+    def size(self, form: Form) -> Fraction:
+        """Return a bound on the absolute value of a form, and of every partial sum of it.
+
+        Of the directions of one variable at most one counts: a one-hot's add up to at most 1.
+        """
+        largest: dict[str, Fraction] = {}
+        for d, coefficient in form.terms:
+            part = abs(coefficient) * self._sizes.get(d, Fraction(1))
+            largest[d[0]] = max(largest.get(d[0], Fraction(0)), part)
+        return sum(largest.values(), abs(form.constant))
+
+    def error(self, form: Form) -> Fraction:
+        """Return a bound on the error of a form, in units of roundoff."""
+        carried = (abs(c) * self._errors.get(d, Fraction(0)) for d, c in form.terms)
+        names = {d[0] for d, _ in form.terms}
+        rounding = len(names) - 1 + bool(form.constant) if names else 0
+        return sum(carried, rounding * self.size(form))
+
+    def moved(self, target: Direction, form: Form, *, mean: bool) -> None:
+        """Note a direction to which a head adds what it moves."""
+        size = self.size(form)
+        self._add(target, size, self.error(form) + (MEAN_ERROR * size if mean else 0))
+
+    def computed(self, targets: Sequence[Direction], layer: Layer) -> None:
+        """Note directions to which neurons add their outputs."""
+        sizes = [abs(b) for b in layer.bias]
+        errors = [Fraction(0)] * len(targets)
+        for unit in layer.units:
+            size = self.size(unit.pre)
+            error = NEURON_ERROR * size + (0 if layer.is_flat else self.error(unit.pre))
+            for k, value in unit.out.items():
+                sizes[k] += abs(value) * size
+                errors[k] += abs(value) * error
+        for k, target in enumerate(targets):
+            size = sizes[k] if layer.bounds is None else layer.bounds[k]
+            self._add(target, size, errors[k])
+
+    def needed(self, form: Form, gap: Fraction) -> Fraction:
+        """Return the unit roundoff at which values of a form this far apart can be told."""
+        error = self.error(form) + NEURON_ERROR * self.size(form)
+        return gap / (ROOM * error) if error else Fraction(1)
+
+    def _add(self, target: Direction, size: Fraction, error: Fraction) -> None:
+        self._sizes[target] = self._sizes.get(target, Fraction(0)) + size
+        self._errors[target] = self._errors.get(target, Fraction(0)) + error
