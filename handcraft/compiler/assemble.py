@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isqrt
+from math import isqrt, prod
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import START, Direction, Form
@@ -18,7 +18,7 @@ from handcraft.compiler.graph import (
 from handcraft.compiler.rounding import rounded, zeros
 from handcraft.errors import ProgramError
 from handcraft.runtime.config import Attention, Config, LayerConfig, Readout
-from handcraft.runtime.weights import Array, Weights
+from handcraft.runtime.weights import Array, Weights, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,6 +39,9 @@ ROUNDOFF = {"float64": Fraction(1, 2**53), "float32": Fraction(1, 2**24)}
 ROUNDOFF["float16"] = Fraction(1, 2**11)
 """The largest relative error of rounding to a format."""
 
+MOST_PARAMETERS = 2**28
+"""A larger model is refused: a gigabyte in float32."""
+
 
 def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
     """Return the weights of a placed graph, each rounded once from an exact rational.
@@ -55,6 +58,11 @@ def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
     _check_resolution(placed, dtype)
     arrays: dict[str, Array] = {}
     config = _config(placed, header)
+    size = sum(map(prod, shapes(config).values()))
+    if size > MOST_PARAMETERS:
+        message = f"the model would have {size} parameters, d_model {config.d_model}"
+        help_ = "use a smaller context or vocabulary, or fewer s-ops with many values"
+        raise ProgramError("too-large", message, None, help=help_)
     writer = _Writer(placed.columns, placed.d_model, dtype)
     arrays["wte.weight"], arrays["wpe.weight"] = _embeddings(placed, config, writer)
     for number, layer in enumerate(placed.layers):

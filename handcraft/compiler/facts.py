@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from handcraft.compiler.neurons import cover_size
 from handcraft.compiler.selection import Selection
 from handcraft.errors import ProgramError
 from handcraft.language.domains import Domain, Finite, is_numeric
@@ -22,13 +23,16 @@ from handcraft.language.typed import (
     Width,
     operands,
 )
-from handcraft.language.values import COMPARISONS, Outcome, Undefined, Value
+from handcraft.language.values import COMPARISONS, Outcome, Undefined, Value, order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST_WORDS = 80
 """Characters of an expression that the name of a component shows."""
+
+LARGEST_COVER = 32
+"""Neurons of a table of several leaves; a choice that needs more is built branch by branch."""
 
 ALWAYS_DEFINED = frozenset(("+", "-", "*", "negate", "abs", "min", "max", "round", "floor", "ceil"))
 ALWAYS_DEFINED |= frozenset(("indicator", "sign", "not", "truth", "str", *COMPARISONS))
@@ -154,6 +158,17 @@ class Facts:
                 return single and (default is not None or self.counts(selector).fewest > 0)
             case _:
                 return True
+
+    def is_scattered(self, node: int) -> bool:
+        """Return whether a table of several leaves is better built branch by branch."""
+        table = self.program.nodes[node].table
+        if table is None or table.leaves == (node,):
+            return True
+        outcomes = [None if isinstance(o, Undefined) else order(o) for o in table.outcomes]
+        classes = {o: k for k, o in enumerate(sorted({o for o in outcomes if o is not None}))}
+        cells = [None if o is None else classes[o] for o in outcomes]
+        sizes = [len(self.values(leaf)) for leaf in table.leaves]
+        return cover_size(sizes, cells, len(classes)) > LARGEST_COVER
 
     def slope(self, leaf: int, table: Table) -> tuple[Fraction, Fraction] | None:
         """Return a, b where a table is `a * leaf + b`."""

@@ -138,28 +138,44 @@ class Gathering:
         counts = self.facts.counts(selector)
         constant_ = self._default(op)
         if default is None or constant_ is not None or counts.fewest > 0:
-            never = default is None or counts.fewest > 0
-            filler = None if never else self.filler(node, constant_)
+            filler = None
+            if constant_ is not None and counts.fewest == 0:
+                filler = self.code(node, constant_)
             column = [(moved, filler)]
             self.attention.move(selector, column, [(name, 0)], name, self.facts.said(node))
             return direction(name, 0)
         self.attention.move(selector, [(moved, 0)], [(name, 0)], name, self.facts.said(node))
         empty = self._empty(node, selector)
-        form = self.sops.number(default)
-        low, high = self.sops.range(default, form)
+        form, low, high = self._coded(node, default)
         pre = form.plus(-low) + empty.plus(-1).scaled(high - low)
         layer = Layer((Unit(pre, {0: Fraction(1)}),), (Fraction(0),))
         self.draft.compute(f"{name}.default", layer, [(name, 0)], self.facts.said(node), known.span)
         return direction(name, 0) + empty.scaled(low)
 
-    def filler(self, node: int, default: Value | None) -> Fraction:
-        """Return the number that stands for a constant default; for a string one not taken yet."""
-        if default is not None and not isinstance(default, str | bool):
-            return Fraction(default)
-        domain = self.facts.domain(node)
-        if default is None or (kind(default) == "boolean" and is_numeric(domain)):
-            return Fraction(default or 0)
-        return Fraction(bounds(_numbers(domain))[0]) - 1
+    def code(self, node: int, value: Value) -> Fraction:
+        """Return the number that stands for a value of an aggregate of numbers.
+
+        It is the number itself; what is no number has one below all numbers, each its own.
+        """
+        if kind(value) == "number":
+            return Fraction(value)
+        values = self.facts.values(node)
+        others = [order(v) for v in values if kind(v) != "number"]
+        low = min((Fraction(v) for v in values if kind(v) == "number"), default=Fraction(0))
+        return low - 1 - others.index(order(value))
+
+    def _coded(self, node: int, default: int) -> tuple[Form, Fraction, Fraction]:
+        """Return the default of an aggregate as the number that stands for it, and its bounds."""
+        if is_numeric(self.facts.domain(default)):
+            form = self.sops.number(default)
+            return form, *self.sops.range(default, form)
+        onehot = self.sops.onehot(default)
+        codes = [self.code(node, value) for value in onehot.values]
+        form = combine(zip(codes, onehot.forms, strict=True))
+        if self.facts.is_total(default):
+            return form, min(codes), max(codes)
+        size = self.draft.precision.size(form)
+        return form, -size, size
 
     def _default(self, op: Aggregate) -> Value | None:
         default = None if op.default is None else self.program.nodes[op.default].op
@@ -271,8 +287,3 @@ class Gathering:
         said = self.facts.said(node)
         span = self.program.nodes[node].span
         return self.draft.variable(self.facts.label(node), labels, said, span)
-
-
-def _numbers(domain: object) -> Finite:
-    assert isinstance(domain, Finite)
-    return Finite(tuple(v for v in domain.values if kind(v) == "number"))

@@ -134,6 +134,14 @@ def weighted(layer: Layer, results: Sequence[Fraction]) -> Layer:
     return Layer(tuple(units), (bias,), (max(map(abs, results)),))
 
 
+def cover_size(sizes: Sequence[int], table: Sequence[int | None], outputs: int) -> int:
+    """Return how many neurons `boxes` needs for a table."""
+    count = [0] * outputs
+    for kind, _ in _smallest_cover(sizes, table):
+        count[kind] += 1
+    return sum(count) - max(count)
+
+
 Box = tuple[int, tuple[tuple[int, ...], ...]]
 
 

@@ -34,7 +34,7 @@ from handcraft.language.typed import (
     TypedProgram,
     Width,
 )
-from handcraft.language.values import COMPARISONS, Outcome, Undefined, Value, kind, order
+from handcraft.language.values import COMPARISONS, Outcome, Undefined, Value, order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,10 +99,10 @@ class Sops:
                     return self._comparison(node, function, left, right)
             case _:
                 pass
+        if isinstance(known.op, Choose) and self.facts.is_scattered(node):
+            return self._chosen(node, known.op)
         if table is not None and table.leaves != (node,):
             return self._boxed_number(node, table)
-        if isinstance(known.op, Choose):
-            return self._chosen(node, known.op)
         raise self._not_yet(known)
 
     def _moves_number(self, node: int, leaf: int, table: Table) -> bool:
@@ -138,11 +138,8 @@ class Sops:
         if not is_numeric(self.facts.domain(leaf)) and isinstance(
             self.program.nodes[leaf].op, Aggregate
         ):
-            filler = self.gathering.filler
-            return self.gathering.number(leaf), [
-                numeric(v) if kind(v) == "number" else filler(leaf, v)
-                for v in self.facts.values(leaf)
-            ]
+            codes = [self.gathering.code(leaf, v) for v in self.facts.values(leaf)]
+            return self.gathering.number(leaf), codes
         return self.number(leaf), [numeric(v) for v in self.facts.values(leaf)]
 
     def _linear(self, op: Apply) -> Form | None:
@@ -298,6 +295,8 @@ class Sops:
         if table is not None and not alone:
             if is_numeric(self.facts.domain(node)) and not self._all_categorical(table):
                 return self._stepped_value(node)
+            if isinstance(known.op, Choose) and self.facts.is_scattered(node):
+                return self._chosen_onehot(node, known.op)
             return self._boxed(node, table)
         if is_numeric(self.facts.domain(node)):
             return self._stepped_value(node)

@@ -25,7 +25,7 @@ from handcraft.language.domains import (
     kinds,
     union,
 )
-from handcraft.language.reach import Reach, counts, reach
+from handcraft.language.reach import Reach, by_position, certain_counts, counts, reach
 from handcraft.language.typed import (
     SELECTORS,
     Aggregate,
@@ -139,7 +139,15 @@ class Builder:
         return isinstance(self.nodes[number].op, SELECTORS)
 
     def _merged(self, op: Op, span: Span) -> Op:
-        """Return sums and differences of aggregates over one selector as one aggregate."""
+        """Return sums and differences of aggregates over one selector as one aggregate.
+
+        A mean times the number of its keys is their sum.
+        """
+        if isinstance(op, Apply) and op.function == "*":
+            for mean, factor in (op.arguments, op.arguments[::-1]):
+                total = self._as_total(mean, factor)
+                if total is not None:
+                    return total
         if not (isinstance(op, Apply) and op.function in ("+", "-")):
             return op
         left, right = (self.nodes[a].op for a in op.arguments)
@@ -155,6 +163,24 @@ class Builder:
                 value = self.add(Apply(op.function, (a, b)), span)
                 return Aggregate(one, value, self.add(Apply(op.function, (c, d)), span))
         return op
+
+    def _as_total(self, mean: int, factor: int) -> Total | None:
+        """Return a mean times a number as a sum, where the number is that of the mean's keys."""
+        op, other = self.nodes[mean].op, self.nodes[factor].op
+        if not isinstance(op, Aggregate) or not is_numeric(self.domain(op.value)):
+            return None
+        if op.default is None or not isinstance(self.nodes[op.default].op, Constant):
+            return None
+        if not is_numeric(self.domain(op.default)):
+            return None
+        if isinstance(other, Width) and other.selector == op.selector:
+            return Total(op.selector, op.value)
+        causal = self.header.attention == "causal"
+        counted = certain_counts(self._reaches[op.selector], causal=causal)
+        if counted is None:
+            return None
+        known = by_position(self.nodes[factor], self.nodes, self.header.context)
+        return Total(op.selector, op.value) if known == counted else None
 
     def _node(self, op: Op, span: Span) -> Node:
         if isinstance(op, SELECTORS):

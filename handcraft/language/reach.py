@@ -88,6 +88,19 @@ def reach(op: SelectorOp, nodes: Sequence[Node], reaches: dict[int, Reach], cont
             assert_never(op)
 
 
+def certain_counts(reach: Reach, *, causal: bool) -> tuple[int, ...] | None:
+    """Return how many keys each position selects, if that is the same on every input."""
+    counted = []
+    for i, (may, must) in enumerate(zip(reach.may, reach.must, strict=True)):
+        seen = (1 << (i + 1)) - 1
+        if causal:
+            may, must = may & seen, must & seen
+        if may != must or may & ~seen:
+            return None
+        counted.append(may.bit_count())
+    return tuple(counted)
+
+
 def by_position(node: Node, nodes: Sequence[Node], context: int) -> tuple[Outcome, ...] | None:
     """Return a node's value at each position, if it depends on nothing else."""
     table = node.table
