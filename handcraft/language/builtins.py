@@ -23,6 +23,7 @@ from handcraft.language.domains import is_numeric, kinds
 from handcraft.language.operators import function, warn_if_never_equal
 from handcraft.language.typed import (
     Aggregate,
+    AllOf,
     Apply,
     Best,
     Compare,
@@ -75,7 +76,7 @@ def functions() -> dict[str, Thing]:
     made = [
         Builtin("select", ("k", "q", "op"), 3, _select),
         Builtin("aggregate", ("sel", "x", "default"), 2, _aggregate),
-        Builtin("selector_width", ("sel",), 1, _width),
+        Builtin("selector_width", ("sel", "assume_bos"), 1, _width),
         Builtin("count", ("sel", "v"), 1, _count),
         Builtin("sum", ("sel", "x"), 1, _sum),
         Builtin("latest", ("sel",), 1, _latest),
@@ -165,7 +166,27 @@ def _aggregate(evaluator: Evaluator, given: Arguments) -> Thing:
 
 def _width(evaluator: Evaluator, given: Arguments) -> Thing:
     selector = _selector(evaluator, given, "`selector_width`")
+    if len(given.things) == 2 and _assumes_bos(evaluator, given):
+        selector = _after_first(evaluator, selector, given.span)
     return Sop(evaluator.builder.add(Width(selector), given.span))
+
+
+def _assumes_bos(evaluator: Evaluator, given: Arguments) -> bool:
+    """Return the argument `assume_bos`: whether the first position is a start token."""
+    thing, place = given.things[1], given.spans[1]
+    found = evaluator.constant(thing, place, "`assume_bos`")
+    if not isinstance(found, bool):
+        message = f"`assume_bos` is `True` or `False`, and this is {describe(found)}"
+        raise ProgramError("type", message, place)
+    return found
+
+
+def _after_first(evaluator: Evaluator, selector: int, span: Span) -> int:
+    """Return a selector without the first position, which RASP counts as a start token."""
+    builder = evaluator.builder
+    indices = builder.add(Indices(TARGET), span)
+    later = builder.add(Compare(">", indices, builder.constant(0, span)), span)
+    return builder.add(AllOf(selector, later), span)
 
 
 def _count(evaluator: Evaluator, given: Arguments) -> Thing:

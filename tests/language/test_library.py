@@ -9,6 +9,7 @@ from importlib.resources import files
 import pytest
 
 import handcraft
+from handcraft.errors import ProgramError
 
 LETTERS = 'vocab "abc()";'
 NUMBERS = "vocab 0..5;"
@@ -65,6 +66,15 @@ WHOLE = [
     ("rank(tokens)", "bcab", [1, 3, 0, 2]),
     ("sort(tokens, tokens)", "bcab", ["a", "b", "b", "c"]),
     ("sort(indices, tokens)", "bcab", [2, 0, 3, 1]),
+    ("sort(vals=indices, keys=tokens, assume_bos=False)", "bcab", [2, 0, 3, 1]),
+    ("sort(tokens, tokens, assume_bos=True)", "cbab", ["c", "a", "b", "b"]),
+    ("sort(indices, tokens, True)", "(bcab", [0, 3, 1, 4, 2]),
+    ("rank(tokens, assume_bos=True)", "abca", [0, 1, 2, 0]),
+    ("histogram(tokens, assume_bos=False)", "abca", [2, 1, 1, 2]),
+    ("histogram(tokens, assume_bos=True)", "abcca", [1, 1, 2, 2, 1]),
+    ("selector_width(full_s, assume_bos=False)", "abca", [4, 4, 4, 4]),
+    ("selector_width(full_s, assume_bos=True)", "abca", [3, 3, 3, 3]),
+    ("selector_width(past, True)", "abc", [0, 1, 2]),
     ('bracket_depth(["("], [")"])', "(()a)", [1, 2, 1, 1, 0]),
     ('dyckk_ptf(["()"])', "())", ["P", "T", "F"]),
     ('dyckk_ptf(["()", "ab"])', "(ab)", ["P", "P", "P", "T"]),
@@ -94,6 +104,22 @@ def test_a_library_name_over_the_input_so_far(
     expression: str, text: str, expected: list[object]
 ) -> None:
     assert handcraft.parse(f"{NUMBERS} context 6; output {expression};").run(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("1", "`assume_bos` is `True` or `False`, and this is a number"),
+        ("tokens", "`assume_bos` needs a constant, and this is an s-op"),
+    ],
+)
+def test_whether_a_start_token_is_assumed_is_known_before_the_program_runs(
+    given: str, message: str
+) -> None:
+    text = f"{LETTERS} context 6; output selector_width(past, assume_bos={given});"
+    with pytest.raises(ProgramError) as caught:
+        handcraft.parse(text)
+    assert caught.value.message == message
 
 
 def test_every_library_name_is_tried_here() -> None:
