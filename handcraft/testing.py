@@ -257,11 +257,12 @@ class _Writer:
     # Results ---------------------------------------------------------------------------------
 
     def _output(self) -> str:
-        value = self._one_of(self.number, self.token, self.boolean, self._number_or_none)
+        value = self._one_of(self.number, self.token, self.boolean, self._number_or_another)
         return f"output {value};"
 
-    def _number_or_none(self) -> str:
-        return f'aggregate({self.selector(2)}, {self.number(1)}, "none")'
+    def _number_or_another(self) -> str:
+        default = self._one_of(lambda: '"none"', lambda: self.token(1), lambda: self.boolean(1))
+        return f"aggregate({self.selector(2)}, {self.number(1)}, {default})"
 
     def _predict(self) -> str:
         value = self.token()
@@ -308,4 +309,5 @@ class _Writer:
         return self._pick(ways)()
 
     def _pick(self, options: Sequence[T]) -> T:
-        return self.draw(st.sampled_from(options))
+        # By number: Hypothesis hashes what it samples from, and functions have no lasting hash.
+        return options[self.draw(st.sampled_from(range(len(options))))]
