@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 from handcraft.errors import HandcraftError, ProgramError, Span
@@ -41,13 +42,14 @@ def read_header(module: syntax.Module, given: Given, evaluate: Evaluate) -> Head
         evaluate: evaluates a constant expression.
 
     Raises:
-        ProgramError: for a missing, repeated or impossible statement.
+        ProgramError: for a missing, repeated or impossible statement, or something given that is
+            of no use.
     """
     found = [s for s in module.body if isinstance(s, HEADERS)]
     _refuse_repeated(found)
     tokens: Thing | range | None = None if given.vocab is None else _outside(given.vocab)
-    context: Thing | None = given.context
-    mode = given.attention
+    context: Thing | None = None if given.context is None else _size(given.context)
+    mode = None if given.attention is None else _mode(given.attention)
     markers: dict[str, Token] = {}
     spans: dict[str, Span] = {}
     for statement in found:
@@ -66,7 +68,7 @@ def read_header(module: syntax.Module, given: Given, evaluate: Evaluate) -> Head
             case syntax.Attention(written, span):
                 if written not in MODES:
                     raise _no_such_mode(written, _word_at(span, written))
-                mode = given.attention or written
+                mode = mode or written
             case syntax.SourceSequence(_, _, span):
                 message = "`source` is part of the language, but this version cannot build it yet"
                 raise ProgramError("not-yet", message, span)
@@ -76,8 +78,6 @@ def read_header(module: syntax.Module, given: Given, evaluate: Evaluate) -> Head
         raise _missing("context", "context 8;", "--context 8", module.span)
     if mode is None:
         mode = "causal" if found else "bidirectional"
-    if mode not in MODES:
-        raise _no_such_mode(mode, None)
     made = _vocabulary(tokens, markers, spans)
     return Header(made, _context(context, made, spans.get("context")), mode)
 
@@ -123,8 +123,25 @@ def _outside(vocab: object) -> Thing | range:
         return tuple(vocab)
     if isinstance(vocab, str | range):
         return vocab
-    message = f"`vocab` is a string, a list or a range, and this is a `{type(vocab).__name__}`"
+    message = f"`vocab` is a string, a list or a range, found `{type(vocab).__name__}`"
     raise ProgramError("type", message, help='give `vocab="ab"` or `vocab=["hello", "world"]`')
+
+
+def _size(context: object) -> int:
+    if isinstance(context, bool) or not isinstance(context, Integral):
+        message = f"`context` is a whole number, found `{context!r}`"
+        raise ProgramError("type", message, help="give `context=8`")
+    return int(context)
+
+
+def _mode(attention: object) -> str:
+    if not isinstance(attention, str):
+        message = f"`attention` is a word, found `{attention!r}`"
+        help_ = " or ".join(f'`attention="{mode}"`' for mode in MODES)
+        raise ProgramError("type", message, help=f"give {help_}")
+    if attention not in MODES:
+        raise _no_such_mode(attention, None)
+    return attention
 
 
 def _tokens(expression: syntax.Expression, evaluate: Evaluate) -> Thing | range:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Program:
     """A checked program.
+
+    Wherever a text is expected, a string or a list of tokens will do; a list of texts is refused.
 
     Attributes:
         tree: what was written.
@@ -105,7 +109,7 @@ class Program:
             InputError: for an unknown token, an empty text, or an `output` program.
             MeaningError: where the program has no meaning on this text.
         """
-        return self._next(self.typed.vocabulary.split(text))
+        return self._next(self._tokens(text))
 
     def complete(self, text: str | Sequence[Token], n: int = 10, *, slide: bool = False) -> str:
         """Return the greedy continuation of a text by at most n tokens.
@@ -113,11 +117,13 @@ class Program:
         It ends before `eos`, and at the context where the window may not slide.
 
         Raises:
-            InputError: for an unknown token, an empty text, or an `output` program.
+            InputError: for an unknown token, an empty text, an `output` program, or an n that is
+                no number of tokens.
             MeaningError: where the program has no meaning on what it has to read.
         """
+        _check_length(n)
         vocabulary = self.typed.vocabulary
-        tokens = list(vocabulary.split(text))
+        tokens = list(self._tokens(text))
         made: list[Token] = []
         for _ in range(n):
             if len(tokens) > self.context and not (slide or self.window_safe):
@@ -130,7 +136,7 @@ class Program:
         return vocabulary.join(made)
 
     def _split(self, text: str | Sequence[Token]) -> tuple[Token, ...]:
-        tokens = self.typed.vocabulary.split(text)
+        tokens = self._tokens(text)
         if len(tokens) > self.context:
             count = f"{len(tokens)} tokens"
             if self.typed.vocabulary.bos is not None:
@@ -139,6 +145,23 @@ class Program:
             help_ = "shorten the text, or give the program a larger `context`"
             raise InputError("too-long", message, help=help_)
         return tokens
+
+    def _tokens(self, text: str | Sequence[Token]) -> tuple[Token, ...]:
+        if isinstance(text, list | tuple) and any(map(self._is_text, text)):
+            message = "a program reads one text at a time, and this is a list of texts"
+            help_ = "call it for each of them, or compile the program: a model takes lists"
+            raise InputError("bad-text", message, help=help_)
+        return self.typed.vocabulary.split(text)
+
+    def _is_text(self, item: object) -> bool:
+        """Return whether an item of a list is no token, but a text of its own."""
+        if not isinstance(item, str) or item in self.typed.vocabulary:
+            return isinstance(item, list | tuple)
+        try:
+            self.typed.vocabulary.split(item)
+        except InputError:
+            return False
+        return True
 
     def _next(self, tokens: tuple[Token, ...]) -> Token:
         if isinstance(self.typed.result, Output):
@@ -178,13 +201,13 @@ def parse(
         output: an expression that replaces the program's result.
 
     Raises:
-        ProgramError: with every mistake of the program.
+        ProgramError: with every mistake of the program, or of what is given.
         FileError: if a file cannot be read.
     """
     source, folder = _source(program)
     tree = parse_tree(source)
     given = Given(vocab, context, attention)
-    wanted = None if output is None else Source(output, "<output>")
+    wanted = None if output is None else _expression(output)
     paths = {source.name: folder}
 
     def reader(path: str, within: Source, span: Span) -> Source:
@@ -199,9 +222,31 @@ def parse(
     return Program(tree, elaborate(tree, given=given, output=wanted, reader=reader))
 
 
-def _source(program: str | Path) -> tuple[Source, Path]:
+def _source(program: object) -> tuple[Source, Path]:
     """Return a program's text and the folder that its `load` statements start from."""
+    if not isinstance(program, str | PathLike):
+        message = f"a program is its text or the path of a file, found `{type(program).__name__}`"
+        help_ = "give `Path(...)`, a string that ends in `.rasp`, or the text"
+        raise ProgramError("type", message, help=help_)
     if isinstance(program, str) and (not program.endswith(".rasp") or "\n" in program):
         return Source(program), Path()
     path = Path(program)
     return read_source(path, path.as_posix()), path.parent
+
+
+def _expression(output: object) -> Source:
+    """Return the text of an expression that is given from outside."""
+    help_ = 'write `output="sort(tokens, tokens)"`'
+    if not isinstance(output, str):
+        message = f"`output` is the text of an expression, found `{type(output).__name__}`"
+        raise ProgramError("type", message, help=help_)
+    if all(line.partition("#")[0].strip() == "" for line in output.splitlines()):
+        raise ProgramError("syntax", "`output` has no expression in it", help=help_)
+    return Source(output, "<output>")
+
+
+def _check_length(n: object) -> None:
+    if isinstance(n, bool) or not isinstance(n, Integral):
+        raise InputError("bad-length", f"`n` is a whole number of tokens, found `{n!r}`")
+    if int(n) < 0:
+        raise InputError("bad-length", f"cannot write {n} tokens")
