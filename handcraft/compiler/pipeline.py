@@ -11,14 +11,15 @@ from handcraft.compiler.lower import lower
 from handcraft.compiler.place import Placed, place
 from handcraft.errors import HandcraftError
 from handcraft.language.program import Program, parse
+from handcraft.runtime.arguments import format_name
 from handcraft.runtime.model import Model
-from handcraft.runtime.weights import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from handcraft.compiler.graph import Graph
+    from handcraft.runtime.arguments import Format
     from handcraft.runtime.vocabulary import Token
 
 
@@ -32,19 +33,17 @@ class Compiled:
     model: Model
 
 
-def compile_program(program: Program, *, dtype: str = "float32") -> Compiled:
+def compile_program(program: Program, *, dtype: Format = "float32") -> Compiled:
     """Compile a checked program.
 
     Raises:
         ProgramError: where something cannot be built, or the format cannot hold it.
         HandcraftError: `bad-dtype`.
     """
-    if dtype not in FORMATS:
-        message = f"there is no format `{dtype}`"
-        raise HandcraftError("bad-dtype", message, help=f"use one of {', '.join(FORMATS)}")
+    name = format_name(dtype)
     graph = lower(program.typed)
     placed = place(graph)
-    weights = assemble(placed, program.typed.header, dtype)
+    weights = assemble(placed, program.typed.header, name)
     model = Model(weights, program.typed.vocabulary, describe(placed, program))
     return Compiled(program, graph, placed, model)
 
@@ -52,7 +51,7 @@ def compile_program(program: Program, *, dtype: str = "float32") -> Compiled:
 def compile(
     program: Program | str | Path,
     *,
-    dtype: str = "float32",
+    dtype: Format = "float32",
     vocab: str | Sequence[Token] | range | None = None,
     context: int | None = None,
     attention: str | None = None,
@@ -62,7 +61,8 @@ def compile(
 
     Args:
         program: a checked program, a path, a string that ends in `.rasp`, or source text.
-        dtype: the format of the weights: `float64`, `float32` or `float16`.
+        dtype: the format of the weights: `float64`, `float32` or `float16`, by name or as
+            numpy's type.
         vocab: as for `parse`; only for a program that is not checked yet.
         context: the same.
         attention: the same.

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from handcraft.errors import HandcraftError, InputError
+from handcraft.runtime.arguments import format_name, real_number, whole_number
 from handcraft.runtime.generation import generate, never_produced, window
 from handcraft.runtime.readout import Result, check_readout, read_values
 from handcraft.runtime.sampling import Sampling, forbid, greedy, probabilities
 from handcraft.runtime.transformer import Ids, forward
 from handcraft.runtime.vocabulary import Text, Token, Vocabulary
-from handcraft.runtime.weights import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
 
+    from handcraft.runtime.arguments import Format
     from handcraft.runtime.config import Config
     from handcraft.runtime.description import Description
     from handcraft.runtime.generation import StopReason
@@ -36,8 +37,8 @@ class Model:
     """A transformer with its vocabulary and what its numbers mean.
 
     Wherever a text is expected, a string or a list of tokens will do. A list is one text if
-    every item is a token of the vocabulary; any other list of strings, and every list of lists,
-    is a batch of texts, for which the answer is a list.
+    every item is a token of the vocabulary, and so is an empty list; any other list of strings,
+    and every list of lists, is a batch of texts, for which the answer is a list.
 
     Attributes:
         parameters: the arrays with their config.
@@ -136,12 +137,11 @@ class Model:
                 `bad-temperature`, `bad-top-k`, `bad-length`, `bad-seed`.
         """
         self._check_predicts("complete")
-        sampling = Sampling(temperature, top_k)
+        sampling = _sampling(temperature, top_k)
+        n = whole_number("bad-length", "`n`", n)
         if n < 0:
             raise InputError("bad-length", f"cannot write {n} tokens")
-        if seed is not None and seed < 0:
-            raise InputError("bad-seed", f"a seed is a whole number from 0, not `{seed}`")
-        generator = np.random.default_rng(seed)
+        generator = _generator(seed)
         texts, is_batch = self._texts(text)
         generations = [
             generate(
@@ -245,10 +245,10 @@ class Model:
         """Return the text of ids; a hidden start token has none.
 
         Raises:
-            InputError: `unknown-id`.
+            InputError: `unknown-id`, `bad-ids`.
         """
         tokens = []
-        for number in map(int, ids):
+        for number in _whole_numbers(ids):
             if not 0 <= number < self.config.n_vocab:
                 raise InputError("unknown-id", f"ids are from 0 to {self.config.n_vocab - 1}")
             if number != self.config.start_id:
@@ -259,23 +259,28 @@ class Model:
         """Write the model to a file that `handcraft.load` reads.
 
         Raises:
-            FileError: `cannot-write`.
+            FileError: `cannot-write`, `bad-path`.
         """
         from handcraft.runtime.storage import save  # storage makes models, so it comes later
 
         save(self, path)
 
-    def astype(self, dtype: str) -> Model:
+    def astype(self, dtype: Format) -> Model:
         """Return the model with its weights in another format: float64, float32 or float16.
 
+        Args:
+            dtype: the name of the format, or numpy's type.
+
         Raises:
-            HandcraftError: `format` where the compiler knows that the format is too coarse.
+            HandcraftError: `bad-dtype`; `format` where the compiler knows that the format is too
+                coarse.
         """
+        name = format_name(dtype)
         formats = self.description.formats
-        if formats and dtype in FORMATS and dtype not in formats:
-            message = f"the model decides between numbers that {dtype} cannot tell apart"
+        if formats and name not in formats:
+            message = f"the model decides between numbers that {name} cannot tell apart"
             raise HandcraftError("format", message, help=f"use {' or '.join(formats)}")
-        return Model(self.parameters.astype(dtype), self.vocabulary, self.description)
+        return Model(self.parameters.astype(name), self.vocabulary, self.description)
 
     def _check_predicts(self, name: str) -> None:
         if self.description.kind == "output":
@@ -334,6 +339,28 @@ class Model:
             logits = forward(self.parameters, padded, lengths).logits
             found += [rows[:length] for rows, length in zip(logits, lengths, strict=True)]
         return found
+
+
+def _sampling(temperature: object, top_k: object) -> Sampling:
+    degree = real_number("bad-temperature", "a temperature", temperature)
+    return Sampling(degree, None if top_k is None else whole_number("bad-top-k", "`top_k`", top_k))
+
+
+def _generator(seed: object) -> np.random.Generator:
+    if seed is None:
+        return np.random.default_rng()
+    number = whole_number("bad-seed", "a seed", seed)
+    if number < 0:
+        raise InputError("bad-seed", f"a seed is a whole number from 0, not `{number}`")
+    return np.random.default_rng(number)
+
+
+def _whole_numbers(ids: object) -> list[int]:
+    scalar = isinstance(ids, str) or (isinstance(ids, np.ndarray) and ids.ndim == 0)
+    if scalar or not isinstance(ids, Sequence | np.ndarray):
+        found = type(ids).__name__
+        raise InputError("bad-ids", f"ids are a list of whole numbers, found `{found}`")
+    return [whole_number("bad-ids", "an id", number) for number in ids]
 
 
 def _batches(config: Config, sequences: list[Ids]) -> Iterator[list[Ids]]:

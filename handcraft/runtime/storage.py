@@ -14,19 +14,21 @@ import zipfile
 from contextlib import suppress
 from itertools import count
 from math import prod
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from handcraft.errors import FileError, HandcraftError
+from handcraft.runtime.arguments import file_path, format_name
 from handcraft.runtime.manifest import Manifest, read_manifest, write_manifest
 from handcraft.runtime.model import Model
 from handcraft.runtime.weights import FORMATS, Weights, check_names, check_shape, shapes
 
 if TYPE_CHECKING:
     from os import PathLike
+    from pathlib import Path
 
+    from handcraft.runtime.arguments import Format
     from handcraft.runtime.weights import Array
 
 MANIFEST = "handcraft.json"
@@ -53,9 +55,11 @@ def save(model: Model, path: str | PathLike[str]) -> None:
     """Write a model to a file, whole or not at all.
 
     Raises:
-        FileError: `cannot-write`.
+        FileError: `cannot-write`, `bad-path`.
     """
-    target = Path(path)
+    target = file_path(path)
+    if not target.name:
+        raise FileError("cannot-write", f"cannot write `{target}`: it is a folder")
     manifest = Manifest(model.config, model.vocabulary, model.description)
     members = {name: _npy(array) for name, array in model.weights.items()}
     members[MANIFEST] = _npy_text(write_manifest(manifest))
@@ -74,16 +78,17 @@ def save(model: Model, path: str | PathLike[str]) -> None:
                 temporary.unlink(missing_ok=True)
 
 
-def load(path: str | PathLike[str], dtype: str | None = None) -> Model:
+def load(path: str | PathLike[str], dtype: Format | None = None) -> Model:
     """Read a model from a file, in its own format or in `dtype`.
 
     Raises:
-        FileError: `cannot-read`, `bad-file`, `newer-format`.
+        FileError: `bad-path`, `cannot-read`, `bad-file`, `newer-format`.
         HandcraftError: `bad-dtype`, `bad-weights` where `dtype` cannot hold the weights.
     """
-    source = Path(path)
+    source = file_path(path)
+    wanted = None if dtype is None else format_name(dtype)
     model = _read(source)
-    return model if dtype is None else model.astype(dtype)
+    return model if wanted is None else model.astype(wanted)
 
 
 def _open_beside(target: Path) -> tuple[Path, IO[bytes]]:

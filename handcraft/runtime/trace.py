@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from handcraft.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, KeysView, Mapping
 
     from handcraft.runtime.weights import Array
 
@@ -81,7 +81,7 @@ class Trace:
     def __getitem__(self, name: str) -> Array:
         named = self.named()
         if name not in named:
-            close = get_close_matches(name, named, n=1)
+            close = get_close_matches(str(name), named, n=1)
             raise InputError(
                 "unknown-activation",
                 f"`{name}` is no activation of this model",
@@ -91,6 +91,10 @@ class Trace:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.named())
+
+    def keys(self) -> KeysView[str]:
+        """Return the names of all activations, so that `dict(trace)` has all of them."""
+        return self.named().keys()
 
     def named(self) -> Mapping[str, Array]:
         """Return all activations by name, in the order of the computation."""

@@ -113,7 +113,7 @@ def test_a_file_that_numpy_wrote_loads_and_agrees_with_loops(tmp_path: Path) -> 
 def test_a_model_loads_in_another_format(tmp_path: Path) -> None:
     save(handmade(), tmp_path / "aab.npz")
     assert load(tmp_path / "aab.npz", "float16").parameters.dtype.name == "float16"
-    with pytest.raises(HandcraftError, match="not `int8`"):
+    with pytest.raises(HandcraftError, match="there is no format `int8`"):
         load(tmp_path / "aab.npz", "int8")
 
 
