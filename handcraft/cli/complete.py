@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from handcraft.cli.opening import Given, open_model
+from handcraft.cli.building import compile_in
+from handcraft.cli.opening import Given, is_program, open_model, open_program
 from handcraft.cli.options import program_options
 from handcraft.cli.telling import FAILED, tell
 
@@ -30,8 +31,16 @@ def complete(
     slide: bool,
     given: Given,
 ) -> None:
-    """Continue TEXT by N tokens, with a model or a program FILE."""
-    model = open_model(file, given)
+    """Continue TEXT by N tokens, with a model or a program FILE.
+
+    A program is interpreted first, so that a text on which it has no meaning is refused.
+    """
+    if is_program(file):
+        program = open_program(file, given)
+        program.complete(text, n, slide=slide)
+        model = compile_in(program, ("float32",))["float32"].model
+    else:
+        model = open_model(file, given)
     written = model.complete(text, n, temperature=temperature, top_k=top_k, seed=seed, slide=slide)
     click.echo(f"{text} :: {written}")
     if model.stop_reason == "context":

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import click
 
-from handcraft.cli.opening import Given, open_model
+from handcraft.cli.opening import Given, is_program, open_model, open_program
 from handcraft.cli.options import program_options
 
 
@@ -17,8 +17,12 @@ from handcraft.cli.options import program_options
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @program_options
 def run(file: str, text: str, as_json: bool, given: Given) -> None:
-    """Print what a model or a program FILE says at each position of TEXT."""
-    answers = open_model(file, given).run(text)
+    """Print what a model or a program FILE says at each position of TEXT.
+
+    A program is interpreted, a model is run.
+    """
+    source = open_program(file, given) if is_program(file) else open_model(file, given)
+    answers = source.run(text)
     if as_json:
         click.echo(json.dumps(answers, default=_number, ensure_ascii=False))
         return

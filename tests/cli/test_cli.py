@@ -402,3 +402,26 @@ def test_every_command_says_what_it_does(run: Run) -> None:
     for name in ("compile", "complete", "run", "check", "explain"):
         assert f"\n  {name} " in listed
         assert run(name, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "code"),
+    [
+        ('aggregate(select(tokens, "a", ==), tokens)', "ba", "nothing-selected"),
+        ("aggregate(past, tokens)", "aab", "several-selected"),
+        ("1 / (indices - 1)", "aaa", "division-by-zero"),
+    ],
+)
+def test_run_of_a_program_refuses_a_text_without_meaning(
+    run: Run, output: str, text: str, code: str
+) -> None:
+    result = run("run", write(f'vocab "abc"; context 8; output {output};'), text)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f": {code}: " in result.stderr
+
+
+def test_complete_of_a_program_refuses_a_text_without_meaning(run: Run) -> None:
+    text = 'vocab "abc"; context 8; predict aggregate(select(tokens, "a", ==), tokens);'
+    result = run("complete", write(text), "b")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert ": nothing-selected: " in result.stderr

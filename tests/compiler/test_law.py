@@ -101,6 +101,22 @@ def test_random_inputs_in_scope(statements: str) -> None:
     assert report.in_scope > 40
 
 
+def test_float16_holds_the_law_or_is_refused() -> None:
+    verdicts = {}
+    for path in FILES:
+        program = handcraft.parse(path)
+        try:
+            half = handcraft.compile(program, dtype="float16")
+        except handcraft.HandcraftError as error:
+            verdicts[path.stem] = error.code
+        else:
+            report = check(program, {"float16": half}, longest=2, random=10)
+            assert report.holds, report
+            verdicts[path.stem] = "holds"
+    assert set(verdicts.values()) == {"holds", "format"}
+    assert verdicts["induction"] == "holds"
+
+
 def test_a_model_that_is_wrong_is_caught() -> None:
     right = handcraft.parse('vocab "ab"; context 4; output tokens == "a";')
     wrong = handcraft.parse('vocab "ab"; context 4; output indicator(tokens == "a");')
