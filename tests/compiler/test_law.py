@@ -117,6 +117,35 @@ def test_float16_holds_the_law_or_is_refused() -> None:
     assert verdicts["induction"] == "holds"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # token 1 is never said, and the other two are decided by a number
+        "vocab 0..2; context 4; attention bidirectional; predict {0: 0, 1: 2, 2: 2}"
+        "[aggregate(latest(not past), aggregate(latest(full_s), tokens, 1), tokens)];",
+        # what is allowed depends on the token here, to whose direction other answers are written
+        'vocab "ab"; bos "^"; eos "."; context 5; allow "a" if True;'
+        'allow "b" if has_focus(select(0, 3, <)); allow "." if tokens != "a";',
+        # the same, with answers that take several layers
+        'vocab "abc"; context 4; allow "a" if True; allow "b" if tokens == "a" or indices > 0;'
+        'allow "c" if ["a", tokens][indices % 2] in ["b", "c"];',
+        # a head whose every column is constant
+        'vocab "abc"; context 3; attention bidirectional; allow "a" if True;'
+        'allow "b" if indices > 3; allow "c" if has_focus(full_s and full_s);',
+        # a default of another kind that is never needed, of a mean with very many values
+        'vocab 0..99; context 20; output aggregate(past, tokens, "none");',
+    ],
+)
+def test_programs_that_once_went_wrong(text: str) -> None:
+    program = handcraft.parse(text)
+    made = models(program)
+    report = check(program, made, longest=3, random=20)
+    assert report.holds, report
+    for model in made.values():
+        lead = smallest_lead(program, model, a_text(program))
+        assert lead >= 0.99 * model.description.margin
+
+
 def test_a_model_that_is_wrong_is_caught() -> None:
     right = handcraft.parse('vocab "ab"; context 4; output tokens == "a";')
     wrong = handcraft.parse('vocab "ab"; context 4; output indicator(tokens == "a");')

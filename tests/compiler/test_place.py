@@ -96,6 +96,13 @@ def test_what_adds_to_an_embedding_waits_for_all_that_read_it() -> None:
     assert names_of(placed.layers) == [(["h1"], ["m1"]), (["late"], ["adds"])]
 
 
+def test_a_head_that_adds_to_an_embedding_waits_too() -> None:
+    both = Neuron(direction(*TOKEN) + direction(*Y), ((Z, ONE),))
+    adds, late = head("adds", TOKEN, TOKEN), replace(mlp("late", Y, Z), neurons=(both,))
+    placed = place(graph([head("h1", TOKEN, X), mlp("m1", X, Y), adds, late], "x", "y", "z"))
+    assert names_of(placed.layers) == [(["h1"], ["m1"]), ([], ["late"]), (["adds"], [])]
+
+
 def test_every_direction_has_a_column_of_its_own() -> None:
     placed = place(graph([head("h1", TOKEN, X), mlp("m1", X, Y)], "x", "y"))
     assert sorted(placed.columns.values()) == [0, 1, 2, 3]
