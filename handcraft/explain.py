@@ -90,7 +90,7 @@ def _variable(variable: ResidualVariable) -> tuple[str, ...]:
     first = variable.first_direction
     last = first + len(variable.labels) - 1
     place = str(first) if first == last else f"{first}..{last}"
-    return place, variable.name, f"[{_listed(variable.labels)}]", variable.meaning
+    return place, variable.name, f"[{_listed(list(map(shown, variable.labels)))}]", variable.meaning
 
 
 def _operations(model: Model) -> Iterator[str]:

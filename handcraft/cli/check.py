@@ -64,7 +64,7 @@ def check(
 
 def _lines(report: Report, vocabulary: Vocabulary) -> Iterator[str]:
     held = report.examples - len({failure.example for failure in report.failures})
-    yield f"examples   {held} of {report.examples} hold"
+    yield f"examples   {held} of {report.examples} hold" if report.examples else "examples   none"
     for failure in report.failures:
         yield f"           {_failure(failure, vocabulary)}"
     tokens = " ".join(map(str, report.tokens))

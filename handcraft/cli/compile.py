@@ -53,7 +53,9 @@ def compile_(
         return
     model = compile_in(read, formats)[formats[0]].model
     account = _account(read, model, formats)
-    if target is not None:
+    if target is None:
+        account["written"] = "nothing: give `-o F.npz`"
+    else:
         model.save(target)
         size = Path(target).stat().st_size
         account["written"] = f"{target}, {formats[0]}, {size:,} bytes"

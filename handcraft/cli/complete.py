@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import click
 
 from handcraft.cli.building import compile_in
 from handcraft.cli.opening import Given, is_program, open_model, open_program
 from handcraft.cli.options import program_options
 from handcraft.cli.telling import FAILED, tell
+from handcraft.cli.text import TextCommand, on_one_line
 
 
-@click.command()
+def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    if not isfinite(value):
+        raise click.BadParameter(f"a temperature is a finite number, not `{value}`", ctx, param)
+    return value
+
+
+@click.command(cls=TextCommand)
 @click.argument("file")
 @click.argument("text")
 @click.option("-n", "n", type=click.IntRange(min=0), default=10, show_default=True)
-@click.option("--temperature", type=click.FloatRange(min=0), default=0.0, show_default=True)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(min=0),
+    callback=_finite,
+    default=0.0,
+    show_default=True,
+)
 @click.option("--top-k", type=click.IntRange(min=1), help="Draw from so many tokens only.")
 @click.option("--seed", type=click.IntRange(min=0), help="The same seed draws the same tokens.")
 @click.option("--slide", is_flag=True, help="Go on beyond the context in any case.")
@@ -42,7 +57,7 @@ def complete(
     else:
         model = open_model(file, given)
     written = model.complete(text, n, temperature=temperature, top_k=top_k, seed=seed, slide=slide)
-    click.echo(f"{text} :: {written}")
+    click.echo(f"{on_one_line(text)} :: {written}")
     if model.stop_reason == "context":
         tell(
             f"note: stopped at the context of {model.config.context} tokens; what lies beyond it"

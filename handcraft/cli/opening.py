@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 import click
 
 from handcraft.cli.telling import tell_warnings
-from handcraft.errors import FileError, InputError
+from handcraft.errors import FileError, HandcraftError, InputError, ProgramError, Source, Span
 
 if TYPE_CHECKING:
     from handcraft.language.program import Program
     from handcraft.runtime.model import Model
-    from handcraft.runtime.vocabulary import Token
+    from handcraft.runtime.vocabulary import Kind, Token
 
 SUFFIX = ".rasp"
+MODEL_SUFFIX = ".npz"
 FOLDER = "programs"
 
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
@@ -82,8 +83,13 @@ def open_model(name: str, given: Given) -> Model:
 
 
 def is_program(name: str) -> bool:
-    """Return whether a name means a program: by its ending, or by being one of the gallery's."""
-    return name.endswith(SUFFIX) or (not Path(name).exists() and in_gallery(name) is not None)
+    """Return whether a name means a program: by its ending, its content, or the gallery."""
+    path = Path(name)
+    if name.endswith(SUFFIX):
+        return True
+    if path.exists():
+        return path.is_file() and not _is_model(path)
+    return in_gallery(name) is not None
 
 
 def find_program(name: str) -> Path:
@@ -94,7 +100,7 @@ def find_program(name: str) -> Path:
         InputError: `not-a-program` for a model file.
     """
     path = Path(name)
-    if path.suffix == ".npz":
+    if _is_model(path):
         message = f"`{name}` is a model, and this needs the program that it was made from"
         raise InputError("not-a-program", message, help="name the `.rasp` file")
     if path.exists():
@@ -106,6 +112,19 @@ def find_program(name: str) -> Path:
     near = get_close_matches(path.stem, known, n=1)
     help_ = f"the gallery has `{FOLDER}/{near[0]}{SUFFIX}`" if near else None
     raise FileError("no-file", f"there is no file `{name}`", help=help_)
+
+
+def _is_model(path: Path) -> bool:
+    """Return whether a file is a model: by its ending, or as a zip archive begins."""
+    if path.suffix == MODEL_SUFFIX:
+        return True
+    if path.suffix == SUFFIX or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"PK"
+    except OSError:
+        return False
 
 
 def in_gallery(name: str) -> Path | None:
@@ -124,7 +143,29 @@ def gallery() -> Path:
 
 
 def read_vocab(text: str) -> str | tuple[Token, ...] | range:
-    """Return the tokens of `--vocab`: `abc` characters, `0..9` a range, `["a", "b"]` a list."""
+    """Return the tokens of `--vocab`: `abc` characters, `0..9` a range, `["a", "b"]` a list.
+
+    Raises:
+        ProgramError: where these cannot be the tokens of a program, placed in the option.
+    """
+    tokens = _listed(text)
+    from handcraft.language.header import LARGEST_VOCABULARY
+    from handcraft.runtime.vocabulary import vocabulary
+
+    whole = Span(Source(text, "--vocab"), 0, len(text))
+    if len(tokens) > LARGEST_VOCABULARY:
+        message = f"a vocabulary of {len(tokens)} tokens is more than {LARGEST_VOCABULARY}"
+        raise ProgramError("too-large", message, whole, help="give a smaller one")
+    numbers = len(tokens) > 0 and isinstance(tokens[0], int)
+    kind: Kind = "characters" if isinstance(tokens, str) else "integers" if numbers else "words"
+    try:
+        vocabulary(kind, tuple(tokens))
+    except HandcraftError as error:
+        raise ProgramError(error.code, error.message, whole, help=error.help) from None
+    return tokens
+
+
+def _listed(text: str) -> str | tuple[Token, ...] | range:
     match = _RANGE.fullmatch(text)
     if match is not None:
         return range(int(match[1]), int(match[2]) + 1)

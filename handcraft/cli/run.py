@@ -9,9 +9,10 @@ import click
 
 from handcraft.cli.opening import Given, is_program, open_model, open_program
 from handcraft.cli.options import program_options
+from handcraft.cli.text import TextCommand
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("file")
 @click.argument("text")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")

@@ -57,9 +57,10 @@ def elaborate(
     header = read_header(module, given, partial(_constant, reader))
     checker = _Checker(header, module.span, reader)
     checker.run(module)
+    if output is not None or given.vocab is not None:  # the examples were for another program
+        module = replace(module, body=_without(module, syntax.Example))
     if output is not None:
-        kept = [s for s in module.body if not isinstance(s, RESULTS)]
-        module = replace(module, body=(*kept, _output(output)))
+        module = replace(module, body=(*_without(module, *RESULTS), _output(output)))
     checker.finish(module)
     raise_all(checker.errors)
     assert checker.result is not None
@@ -75,6 +76,10 @@ def elaborate(
     pruned = _pruned(program)
     refuse_other_than_tokens(pruned)
     return pruned
+
+
+def _without(module: syntax.Module, *kinds: type[syntax.Statement]) -> tuple[syntax.Statement, ...]:
+    return tuple(s for s in module.body if not isinstance(s, kinds))
 
 
 def _output(source: Source) -> syntax.Output:

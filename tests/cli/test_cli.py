@@ -55,7 +55,7 @@ def test_compile_says_what_the_weights_cost(run: Run) -> None:
 
 
 def test_compile_writes_nothing_without_a_name_for_it(run: Run) -> None:
-    assert "written" not in run("compile", "aab").stdout
+    assert run("compile", "aab").stdout.endswith("written      nothing: give `-o F.npz`\n")
     assert list(Path().iterdir()) == []
 
 
@@ -221,6 +221,59 @@ def test_run_lists_the_tokens_that_are_allowed(run: Run) -> None:
     program = write('vocab "abc"; context 4; allow "a"; allow "c" if tokens == "b";')
     assert run("run", program, "ab").stdout == "a a|c\n"
     assert json.loads(run("run", program, "ab", "--json").stdout) == [["a"], ["a", "c"]]
+
+
+def test_complete_of_a_program_ends_before_eos_without_a_note(run: Run) -> None:
+    program = write('vocab "ab"; context 3; eos "."; predict "." if indices == 2 else "b";')
+    result = run("complete", program, "a")
+    assert (result.stdout, result.stderr, result.exit_code) == ("a :: bb\n", "", 0)
+
+
+def test_complete_shows_line_breaks_of_the_text_escaped(run: Run) -> None:
+    program = write(r'vocab "a\n\t"; context 4; predict "a";')
+    assert run("complete", program, "\n\ta", "-n", "2").stdout == "\\n\\ta :: aa\n"
+
+
+@pytest.mark.parametrize("temperature", ["inf", "nan"])
+def test_a_temperature_is_finite(run: Run, temperature: str) -> None:
+    result = run("complete", "aab", "a", "--temperature", temperature)
+    assert result.exit_code == 2
+    assert f"a temperature is a finite number, not `{temperature}`" in result.stderr
+
+
+def test_a_text_may_begin_with_a_negative_number(run: Run) -> None:
+    program = write("vocab -3..3; context 4; output tokens;")
+    assert run("run", program, "-3 2 3", "--json").stdout == "[-3, 2, 3]\n"
+    assert run("run", program, "--", "-2").stdout == "-2\n"
+
+
+def test_an_unknown_option_is_misuse_and_told_how_to_be_a_text(run: Run) -> None:
+    result = run("run", "aab", "-x")
+    assert result.exit_code == 2
+    assert "write `--`" in result.stderr
+
+
+def test_a_file_is_a_model_or_a_program_by_what_it_holds(run: Run) -> None:
+    program = write('vocab "ab"; context 4; output indices;', "plain.txt")
+    assert run("run", program, "aba").stdout == "0 1 2\n"
+    run("compile", "aab", "-o", "aab.npz")
+    Path("aab.npz").rename("aab.model")
+    assert run("complete", "aab.model", "aab").stdout == "aab :: aabaabaaba\n"
+    assert run("check", "aab.model").stderr.startswith("not-a-program: ")
+
+
+@pytest.mark.parametrize("vocab", ["", "aa", "5..3", "0..99999", '["a", 1]'])
+def test_a_vocabulary_that_cannot_be_is_placed_in_its_option(run: Run, vocab: str) -> None:
+    result = run("run", "aab", "a", "--vocab", vocab)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("--vocab:1:1: ")
+
+
+def test_examples_do_not_outlive_the_result_or_the_vocabulary(run: Run) -> None:
+    for given in (("--output", "indices"), ("--vocab", "abc")):
+        result = run("check", "aab", "--longest", "2", "--random", "0", *given)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout.startswith("examples   none\n")
 
 
 # check ---------------------------------------------------------------------------------------
