@@ -17,15 +17,15 @@ class TextCommand(click.Command):
         """Read the arguments; what looks like an option and begins like a number is the text.
 
         Raises:
-            click.NoSuchOption: for any other unknown option.
+            click.UsageError: for any other unknown option.
         """
         try:
             return super().parse_args(ctx, list(args))
         except click.NoSuchOption as error:
             place = _place(args, error.option_name)
             if place is None:
-                error.message += ": before a text that begins with `-` write `--`"
-                raise
+                message = f"{error.message}: before a text that begins with `-` write `--`"
+                raise click.UsageError(message, ctx) from None
             others = [*args[:place], *args[place + 1 :]]
         return super().parse_args(ctx, [*others, "--", args[place]])
 
