@@ -24,7 +24,8 @@ class TextCommand(click.Command):
         except click.NoSuchOption as error:
             place = _place(args, error.option_name)
             if place is None:
-                message = f"{error.message}: before a text that begins with `-` write `--`"
+                help_ = "help: before a text that begins with `-` write `--`"
+                message = f"{error.format_message()}\n{help_}"
                 raise click.UsageError(message, ctx) from None
             others = [*args[:place], *args[place + 1 :]]
         return super().parse_args(ctx, [*others, "--", args[place]])
