@@ -45,7 +45,7 @@ def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
             spacing = _spacing(sops, values)
             for value in values:
                 draft.resolve(sops.number(value), spacing / 2, span)
-            forms = tuple(_without_constant(draft, sops, sops.number(v)) for v in values)
+            forms = tuple(_without_constant(sops, sops.number(v)) for v in values)
             return draft.finished(LogitReadout(tokens, forms), (), spacing)
         case Output(value):
             return _output(draft, sops, value)
@@ -169,7 +169,7 @@ def _output(draft: Draft, sops: Sops, node: int) -> Graph:
     match domain:
         case Finite(values) if not is_numeric(domain) or sops.is_free(node):
             onehot = sops.onehot(node)
-            forms = tuple(_without_constant(draft, sops, f.scaled(MARGIN)) for f in onehot.forms)
+            forms = tuple(_without_constant(sops, f.scaled(MARGIN)) for f in onehot.forms)
             return draft.finished(ValueReadout(onehot.values, forms), (), Fraction(MARGIN))
         case Finite(values):
             numbers = [Fraction(v) for v in values if not isinstance(v, str)]
@@ -213,7 +213,7 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
     for number in numbers:
         v = number - centre
         form = x.plus(-centre).scaled(v).plus(-v * v / 2).scaled(scale)
-        forms.append(_without_constant(draft, sops, form))
+        forms.append(_without_constant(sops, form))
     values = sops.facts.values(node)
     return draft.finished(ValueReadout(values, tuple(forms)), (), scale * gap * gap / 2)
 
@@ -223,24 +223,13 @@ def _number(draft: Draft, sops: Sops, node: int) -> Graph:
     domain = sops.facts.domain(node)
     gap = _gap(domain.values) if isinstance(domain, Finite) else as_lattice(domain).spacing
     draft.resolve(sops.number(node), gap, sops.program.nodes[node].span)
-    form = _without_constant(draft, sops, sops.number(node))
+    form = _without_constant(sops, sops.number(node))
     return draft.finished(NumberReadout(form), (), Fraction(0))
 
 
-def _without_constant(draft: Draft, sops: Sops, form: Form) -> Form:
-    """Return a form whose constant is read from directions that add up to 1.
-
-    Those are the positions or tokens if the form reads them, else a direction of its own.
-    """
+def _without_constant(sops: Sops, form: Form) -> Form:
+    """Return a form whose constant is read from directions that add up to 1."""
     if not form.constant:
         return form
-    read = {name for name, _ in form.directions}
-    for name, embedding in draft.embeddings.items():
-        if name in read and embedding.by != "start" and name in ("indices", "tokens"):
-            width = len(draft.variables[name].labels)
-            ones = combine((1, direction(name, i)) for i in range(width))
-            return Form(form.terms) + ones.scaled(form.constant)
-    if "one" not in draft.variables:
-        rows = [[1]] * sops.program.context
-        draft.embed("one", ("one",), "position", rows, "1 everywhere")
-    return Form(form.terms) + direction("one", 0).scaled(form.constant)
+    ones = sops.embeddings.ones({name for name, _ in form.directions})
+    return Form(form.terms) + ones.scaled(form.constant)

@@ -101,6 +101,23 @@ def test_random_inputs_in_scope(statements: str) -> None:
     assert report.in_scope > 40
 
 
+@pytest.mark.parametrize(
+    "statements",
+    [
+        'one = aggregate(full_s, indicator(tokens == "a")); output one + 1;',
+        "one = count(select(tokens, tokens, ==)); output 2 * one - 3;",
+        'tokens = aggregate(full_s, indices); predict "a" if tokens > 1 else "b";',
+        'tokens = aggregate(select(indices, indices - 1, ==), tokens, "a"); predict tokens;',
+        "indices = count(select(tokens, tokens, ==)); output indices + 1;",
+        "start = count(select(tokens, tokens, ==)); output start + 1;",
+    ],
+)
+def test_a_name_of_the_program_is_not_taken_for_one_of_the_compiler(statements: str) -> None:
+    program = handcraft.parse(f'vocab "abc"; context 5; {statements}')
+    report = check(program, models(program), longest=4, random=20)
+    assert report.holds, report
+
+
 def test_float16_holds_the_law_or_is_refused() -> None:
     verdicts = {}
     for path in FILES:
