@@ -62,7 +62,7 @@ def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
     if size > MOST_PARAMETERS:
         message = f"the model would have {size} parameters, d_model {config.d_model}"
         help_ = "use a smaller context or vocabulary, or fewer s-ops with many values"
-        raise ProgramError("too-large", message, None, help=help_)
+        raise ProgramError("too-large", message, help=help_)
     writer = _Writer(placed.columns, placed.d_model, dtype)
     arrays["wte.weight"], arrays["wpe.weight"] = _embeddings(placed, config, writer)
     for number, layer in enumerate(placed.layers):

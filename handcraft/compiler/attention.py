@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.draft import Draft, Pattern
+from handcraft.compiler.draft import SHARE, Draft, Pattern
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import boxes, steps
 from handcraft.compiler.onehot import OneHot
@@ -23,6 +23,7 @@ from handcraft.compiler.selection import (
     Rows,
     Term,
     TooManyTermsError,
+    conjunction,
 )
 from handcraft.language.typed import Best, First, Latest
 
@@ -93,7 +94,7 @@ class Attention:
         made = []
         for term in self._terms_of(selector, extra):
             pattern = self._scores(term, slope=None, rank=0, sink=Fraction(len(term)), mean=True)
-            share = self.draft.variable(name, ("1/(1+w)",), f"1/(1+w), w = {text}", node.span)
+            share = self.draft.variable(name, (SHARE,), f"{SHARE}, w = {text}", node.span)
             column = self.draft.at_start(constant(0), 1)
             said = f"counts {text}"
             self.draft.attend(name, pattern, [column], [(share, 0)], said, node.span, mean=True)
@@ -105,10 +106,7 @@ class Attention:
             terms = self.selection.terms(selector)
         except TooManyTermsError:
             terms = [self._joint(selector)]
-        return [
-            {**term, **extra} if not set(term) & set(extra) else _meet(term, extra)
-            for term in terms
-        ]
+        return [conjunction(term, extra) for term in terms]
 
     # Patterns --------------------------------------------------------------------------------
 
@@ -141,7 +139,7 @@ class Attention:
     def _slope(self, op: Best | First | Latest) -> tuple[Form, int]:
         """Return the units that tell selected keys apart, and the most of them."""
         context = self.program.context
-        places = self.onehot(self.selection.position().node).forms
+        places = self.onehot(self.selection.position.node).forms
         if isinstance(op, First):
             return combine((context - 1 - j, f) for j, f in enumerate(places)), context - 1
         late = combine(enumerate(places))
@@ -258,7 +256,7 @@ class Attention:
         """Return the position of the one key that a selector takes, or none."""
         if selector not in self._places:
             node = self.program.nodes[selector]
-            places = self.onehot(self.selection.position().node)
+            places = self.onehot(self.selection.position.node)
             name = self.draft.variable(
                 f"{node.name or 'place'}.key",
                 [str(i) for i in range(self.program.context)],
@@ -316,14 +314,6 @@ class Attention:
             self._products[carriers] = len(self._joints)
             self._joints.append(OneHot(tuple(range(size)), forms, True))
         return Carrier(JOINT, self._products[carriers])
-
-
-def _meet(term: Term, extra: Term) -> Term:
-    met = dict(term)
-    for pair, rows in extra.items():
-        mine = met.get(pair)
-        met[pair] = rows if mine is None else tuple(a & b for a, b in zip(mine, rows, strict=True))
-    return met
 
 
 def _sum(forms: Sequence[Form], members: Sequence[int]) -> Form:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import PurePath
 from typing import TYPE_CHECKING, assert_never
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from handcraft.compiler.place import Placed
-    from handcraft.errors import Span
     from handcraft.language.program import Program
 
 
@@ -67,8 +67,6 @@ def _outputs(graph: Graph, program: Program) -> tuple[description.Value, ...] | 
     if isinstance(domain, Finite):
         return domain.values
     assert isinstance(domain, Lattice)
-    from fractions import Fraction
-
     return description.Lattice(
         Fraction(domain.low), Fraction(domain.high), domain.unit, domain.parts
     )
@@ -80,15 +78,11 @@ def _operations(placed: Placed) -> Iterator[Operation]:
         yield Operation(-1, "embedding", placed.columns[(embedding.variable, 0)], text, None)
     for number, layer in enumerate(placed.layers):
         for index, head in enumerate(layer.heads):
-            yield Operation(number, "head", index, head.text, _line(head.span))
+            yield Operation(number, "head", index, head.text, head.span.line)
         first = 0
         for mlp in layer.mlps:
-            yield Operation(number, "mlp", first, mlp.text, _line(mlp.span))
+            yield Operation(number, "mlp", first, mlp.text, mlp.span.line)
             first += max(1, len(mlp.neurons))
     tied = isinstance(placed.graph.readout, TokenReadout)
     text = "reads the token directions (tied)" if tied else "reads the values (lm_head)"
     yield Operation(len(placed.layers), "unembed", 0, text, None)
-
-
-def _line(span: Span) -> int:
-    return span.line

@@ -33,13 +33,16 @@ from handcraft.compiler.graph import (
 from handcraft.compiler.precision import Precision
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from handcraft.compiler.neurons import Layer
     from handcraft.errors import Span
 
 NUMBER = "value"
 """The one label of a variable that holds a number of any sign."""
+
+SHARE = "1/(1+w)"
+"""The one label of a variable that holds a share of attention, exact relative to itself."""
 
 
 class StartNeededError(Exception):
@@ -98,10 +101,7 @@ class Draft:
 
     def variable(self, name: str, labels: Sequence[str], meaning: str, span: Span | None) -> str:
         """Declare a variable and return its name, made unique."""
-        unique, copy = name, 1
-        while unique in self.variables:
-            copy += 1
-            unique = f"{name}.{copy}"
+        unique = _unique(name, self.variables)
         self.variables[unique] = Variable(unique, tuple(labels), meaning, span)
         self._times[unique] = 0
         return unique
@@ -139,10 +139,7 @@ class Draft:
 
     def resolve(self, form: Form, gap: Fraction, span: Span) -> None:
         """Note that something is decided between values of a form at this distance."""
-        self.need(self.precision.needed(form, gap), span)
-
-    def need(self, roundoff: Fraction, span: Span) -> None:
-        """Note that the format needs a unit roundoff as small as this."""
+        roundoff = self.precision.needed(form, gap)
         if self._resolution is None or roundoff < self._resolution.roundoff:
             self._resolution = Resolution(roundoff, span)
 
@@ -263,12 +260,16 @@ class Draft:
         self._times[target[0]] = max(self._times[target[0]], time)
 
     def _op_name(self, name: str) -> str:
-        taken = {op.name for op in self._ops}
-        unique, copy = name, 1
-        while unique in taken:
-            copy += 1
-            unique = f"{name}.{copy}"
-        return unique
+        return _unique(name, {op.name for op in self._ops})
+
+
+def _unique(name: str, taken: Container[str]) -> str:
+    """Return a name with a number behind it if it is taken."""
+    unique, copy = name, 1
+    while unique in taken:
+        copy += 1
+        unique = f"{name}.{copy}"
+    return unique
 
 
 def _read(op: _HeadDraft | _MlpDraft) -> set[Direction]:

@@ -9,7 +9,7 @@ from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.forms import Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import Layer, Unit, interpolate
 from handcraft.compiler.onehot import OneHot
-from handcraft.compiler.selection import SOP, Carrier, Term
+from handcraft.compiler.selection import POSITIONS, SOP, Carrier, Term
 from handcraft.language.domains import Finite, bounds, is_numeric
 from handcraft.language.typed import Aggregate, Constant, Total, Width
 from handcraft.language.values import Value, kind, order
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
     from handcraft.compiler.attention import Attention
     from handcraft.compiler.facts import Facts
-
-POSITIONS = -1
-
-SHARE = ".share"
-"""How the names of variables end that hold 1/(1+w), exact relative to themselves."""
 
 
 class Builds(Protocol):
@@ -194,7 +189,7 @@ class Gathering:
 
     def _counted(self, node: int, selector: int) -> list[Form]:
         if node not in self._shares:
-            name = self.facts.label(node) + SHARE
+            name = self.facts.label(node) + ".share"
             said = self.facts.said(selector)
             self._shares[node] = self.attention.shares(selector, {}, name, said)
         return self._shares[node]
@@ -279,7 +274,7 @@ class Gathering:
             if weight:
                 extra: Term = {(carrier, None): (1 << index,)} if len(onehot.values) > 1 else {}
                 text = f"{v} in {self.facts.said(node)}"
-                for share in self.attention.shares(selector, extra, name + SHARE, text):
+                for share in self.attention.shares(selector, extra, name + ".share", text):
                     self._count_from(share, 0, most, weight, name, node)
         return direction(name, 0) if any(v for v in onehot.values) else constant(0)
 

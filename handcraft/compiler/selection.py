@@ -34,6 +34,9 @@ from handcraft.language.values import Outcome, Undefined, compare
 
 MOST_TERMS = 64
 
+POSITIONS = -1
+"""The node number of the positions in a program without `indices`."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Carrier:
@@ -66,8 +69,9 @@ class TooManyTermsError(Exception):
 class Selection:
     """Writes selectors of one program as disjoint conjunctions.
 
-    Args:
+    Attributes:
         program: the program.
+        position: the variable of positions, whether or not the program has `indices`.
         base: the leaf that an s-op is a free function of, and its value for each of the leaf's
             values; the s-op itself where it is no such function.
     """
@@ -79,6 +83,8 @@ class Selection:
     ) -> None:
         self.program = program
         self.base = base
+        indices = (n for n, node in enumerate(program.nodes) if isinstance(node.op, Indices))
+        self.position = Carrier(SOP, next(indices, POSITIONS))
         self._positional: dict[int, tuple[int, ...] | None] = {}
 
     def terms(self, selector: int) -> list[Term]:
@@ -106,7 +112,7 @@ class Selection:
             case Best() | First() | Latest():
                 place = Carrier(PLACE, selector)
                 taken = tuple(1 << i for i in range(self.program.context))
-                return [{(self.position(), place): (*taken, 0)}]
+                return [{(self.position, place): (*taken, 0)}]
             case _:
                 raise AssertionError(f"{op} is no selector")
 
@@ -193,7 +199,7 @@ class Selection:
             terms = self.terms(selector)
         except TooManyTermsError:
             return None
-        position = self.position()
+        position = self.position
         if any(side not in (None, position) for term in terms for pair in term for side in pair):
             return None
         widths = []
@@ -208,20 +214,13 @@ class Selection:
             widths.append(width)
         return tuple(widths)
 
-    def position(self) -> Carrier:
-        """Return the variable of positions, whether or not the program has `indices`."""
-        for number, node in enumerate(self.program.nodes):
-            if isinstance(node.op, Indices):
-                return Carrier(SOP, number)
-        return Carrier(SOP, -1)
-
     def size(self, carrier: Carrier | None) -> int:
         """Return the number of values of a variable."""
         if carrier is None:
             return 1
         if carrier.kind == PLACE:
             return self.program.context + 1
-        if carrier.node == -1:
+        if carrier.node == POSITIONS:
             return self.program.context
         domain = self.program.nodes[carrier.node].domain
         assert isinstance(domain, Finite)
@@ -239,16 +238,7 @@ class Selection:
     def _both(self, left: Sequence[Term], right: Sequence[Term]) -> list[Term]:
         if len(left) * len(right) > MOST_TERMS * MOST_TERMS:
             raise TooManyTermsError
-        return self._simplified([self._joined(a, b) for a in left for b in right])
-
-    def _joined(self, left: Term, right: Term) -> Term:
-        joined = dict(left)
-        for pair, rows in right.items():
-            mine = joined.get(pair)
-            joined[pair] = (
-                rows if mine is None else tuple(a & b for a, b in zip(mine, rows, strict=True))
-            )
-        return joined
+        return self._simplified([conjunction(a, b) for a in left for b in right])
 
     def _united(self, left: Sequence[Term], right: Sequence[Term]) -> list[Term] | None:
         """Return the union of two tables over one pair as one table."""
@@ -312,10 +302,21 @@ class Selection:
 
     def _visible(self, pair: Pair, rows: Rows) -> Rows:
         """Return a table without the pairs that the causal mask hides."""
-        position = self.position()
+        position = self.position
         if not self.program.causal or pair != (position, position):
             return rows
         return tuple(row & ((1 << (i + 1)) - 1) for i, row in enumerate(rows))
+
+
+def conjunction(left: Term, right: Term) -> Term:
+    """Return what both conjunctions ask for."""
+    joined = dict(left)
+    for pair, rows in right.items():
+        mine = joined.get(pair)
+        joined[pair] = (
+            rows if mine is None else tuple(a & b for a, b in zip(mine, rows, strict=True))
+        )
+    return joined
 
 
 def _row(op: str, keys: Sequence[Outcome], query: Outcome) -> int:

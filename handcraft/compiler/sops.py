@@ -10,13 +10,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.attention import Attention
-from handcraft.compiler.draft import NUMBER, Draft
+from handcraft.compiler.draft import NUMBER, SHARE, Draft
 from handcraft.compiler.embeddings import Embeddings
 from handcraft.compiler.facts import Facts, numeric
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
-from handcraft.compiler.gathering import POSITIONS, SHARE, Gathering
+from handcraft.compiler.gathering import Gathering
 from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, steps, weighted
 from handcraft.compiler.onehot import OneHot, merged
+from handcraft.compiler.selection import POSITIONS
 from handcraft.errors import ProgramError
 from handcraft.language.domain_rules import function_domain
 from handcraft.language.domains import NOTHING, Finite, Lattice, bounds, is_numeric, kinds
@@ -336,12 +337,12 @@ class Sops:
         """Return `a if c else b`: for each value relu(a is it + c - 1) + relu(b is it - c)."""
         c = self.truth(op.condition)
         values = self.facts.values(node)
+        index = {order(v): k for k, v in enumerate(values)}
         units = []
         for branch, gate in ((op.then, c.plus(-1)), (op.otherwise, c.scaled(-1))):
             onehot = self.onehot(branch)
             for value, form in zip(onehot.values, onehot.forms, strict=True):
-                target = next(k for k, v in enumerate(values) if order(v) == order(value))
-                units.append(Unit(form + gate, {target: Fraction(1)}))
+                units.append(Unit(form + gate, {index[order(value)]: Fraction(1)}))
         layer = Layer(tuple(units), (Fraction(0),) * len(values))
         return OneHot(values, self._write(node, layer, [str(v) for v in values]), False)
 
@@ -358,7 +359,7 @@ class Sops:
         A share 1/(1+w) is exact relative to itself, not to its largest size.
         """
         span = self.program.nodes[node].span
-        is_share = any(name.endswith(SHARE) for name, _ in x.directions)
+        is_share = any(self.draft.variables[name].labels == (SHARE,) for name, _ in x.directions)
         for p, q, one, other in zip(points, points[1:], results, results[1:], strict=False):
             if one != other:
                 self.draft.resolve(x, (q - p) / q if is_share else q - p, span)
