@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.dead_code import without_dead_code
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, direction
 from handcraft.compiler.graph import (
     Column,
@@ -30,6 +29,7 @@ from handcraft.compiler.graph import (
     form_writes,
     verify,
 )
+from handcraft.compiler.passes.dead_code import without_dead_code
 from handcraft.compiler.precision import Precision
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 
 import handcraft
 from handcraft.compiler import graph as graphs
-from handcraft.compiler.dead_code import without_dead_code
 from handcraft.compiler.forms import Direction, constant, direction
 from handcraft.compiler.graph import (
     Column,
@@ -25,6 +24,7 @@ from handcraft.compiler.graph import (
     Variable,
 )
 from handcraft.compiler.lower import lower
+from handcraft.compiler.passes.dead_code import without_dead_code
 from handcraft.compiler.place import PlacedLayer, place, verify
 from handcraft.errors import Source, Span
 from handcraft.testing import programs
