@@ -29,8 +29,8 @@ LAYERS: tuple[frozenset[str], ...] = (
 LANGUAGE = (
     *("literals", "wording", "suggestions", "syntax", "stumble", "mistakes", "parse"),
     *("unparse", "dump", "files", "library", "elementary", "values", "domains", "typed"),
-    *("domain_rules", "reach", "builder", "interpret", "compile_time", "calls", "operators"),
-    *("tables", "expressions", "builtins", "header", "results", "window", "vetting"),
+    *("domain_rules", "reach", "builder", "places", "interpret", "compile_time", "calls"),
+    *("operators", "tables", "expressions", "builtins", "header", "results", "window", "vetting"),
     *("elaborate", "typed_text", "program", "__init__"),
 )
 """The modules of the language in reading order; each needs only those before it to run."""

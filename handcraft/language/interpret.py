@@ -9,10 +9,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache, partial
+from math import lcm
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from handcraft.errors import MeaningError
-from handcraft.language.builder import evaluate
+from handcraft.language.places import (
+    Places,
+    Rows,
+    Spread,
+    all_of,
+    any_of,
+    chosen,
+    compared,
+    first_of,
+    highest,
+    last_of,
+    lowest,
+    members,
+    none_of,
+    reason_at,
+    spread,
+)
 from handcraft.language.typed import (
     Aggregate,
     AllOf,
@@ -37,28 +55,14 @@ from handcraft.language.typed import (
     Total,
     TypedProgram,
     Width,
-    operands,
 )
-from handcraft.language.values import (
-    Outcome,
-    Undefined,
-    Value,
-    compare,
-    cut,
-    kind,
-    normal,
-    truth,
-)
+from handcraft.language.values import Outcome, Undefined, Value, apply, compare, cut, normal, truth
 from handcraft.runtime.vocabulary import Token, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from handcraft.errors import Span
-
-Entry: TypeAlias = bool | Undefined
-Matrix: TypeAlias = list[list[Entry]]
-"""A selector on one input: entry [i][j] says whether query i selects key j."""
 
 Answer: TypeAlias = Value | tuple[Token, ...]
 """What a program says at a position; for `allow` the tokens that may come next."""
@@ -74,6 +78,9 @@ WAYS_OUT: Mapping[str, str] = {
     "or count with `indicator(x == y)`",
 }
 """What to do where a program has no meaning, by the code of the reason."""
+
+MOST_KEPT = 1 << 16
+"""Results of element-wise functions, and means, that are kept for later inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ def interpret(program: TypedProgram, tokens: Sequence[Token]) -> Meaning:
     """
     run = Run(program, tokens)
     answers = run.answers()
-    scope = all(_holds(run.sops[a][i]) for a in program.assumptions for i in range(len(tokens)))
+    scope = all(_holds(outcome) for a in program.assumptions for outcome in run.sops[a])
     return Meaning(tuple(answers), scope)
 
 
@@ -138,15 +145,18 @@ class Run:
     """The outcomes of all nodes on one input.
 
     Attributes:
+        n: how many tokens the input has.
         sops: of each s-op the outcome at each position.
-        selectors: of each selector the matrix, the causal mask not applied.
     """
 
     def __init__(self, program: TypedProgram, tokens: Sequence[Token]) -> None:
         self.program = program
         self.n = len(tokens)
         self.sops: dict[int, list[Outcome]] = {}
-        self.selectors: dict[int, Matrix] = {}
+        self._selectors: dict[int, Rows] = {}
+        self._spreads: dict[int, Spread] = {}
+        every = (1 << self.n) - 1
+        self._seen = [(2 << i) - 1 if program.causal else every for i in range(self.n)]
         for number, node in enumerate(program.nodes):
             match node.op:
                 case Tokens():
@@ -155,27 +165,44 @@ class Run:
                     self.sops[number] = list(range(self.n))
                 case Constant(value):
                     self.sops[number] = [value] * self.n
-                case Apply() | Choose() | Pick():
-                    rows = zip(*(self.sops[a] for a in operands(node.op)), strict=True)
-                    self.sops[number] = [evaluate(node.op, row) for row in rows]
-                case Aggregate() | Total() | Width():
-                    self.sops[number] = [self._gathered(node.op, i) for i in range(self.n)]
+                case Apply(function, arguments):
+                    self.sops[number] = _applied(function, [self.sops[a] for a in arguments])
+                case Choose(condition, then, otherwise):
+                    columns = (self.sops[a] for a in (condition, then, otherwise))
+                    self.sops[number] = [
+                        c if isinstance(c, Undefined) else t if truth(c) else o
+                        for c, t, o in zip(*columns, strict=True)
+                    ]
+                case Pick(key, values, options):
+                    columns = (self.sops[a] for a in options)
+                    self.sops[number] = _picked(self.sops[key], values, list(columns))
+                case Aggregate(selector, value, default):
+                    self.sops[number] = self._aggregate(selector, value, default)
+                case Total(selector, value):
+                    self.sops[number] = self._total(selector, value)
+                case Width(selector):
+                    rows = self._selectors[selector]
+                    self.sops[number] = [
+                        rows.gap(i) if rows.gaps[i] else row.bit_count()
+                        for i, row in enumerate(rows.selected)
+                    ]
                 case (
                     Full() | Compare() | AllOf() | AnyOf() | NoneOf() | Best() | First() | Latest()
                 ):
-                    self.selectors[number] = self._selector(node.op)
+                    self._selectors[number] = self._selector(node.op)
                 case _:
                     assert_never(node.op)
 
+    def keys(self, selector: int, i: int) -> list[int] | Undefined:
+        """Return the keys that query i selects among those it sees."""
+        rows = self._selectors[selector]
+        return rows.gap(i) if rows.gaps[i] else list(members(rows.selected[i]))
+
     def origin(self, reason: Undefined) -> Span:
-        """Return the place of the first node that has no value for this very reason."""
-        for number, node in enumerate(self.program.nodes):
-            if number in self.sops:
-                found = any(outcome is reason for outcome in self.sops[number])
-            else:
-                found = any(entry is reason for row in self.selectors[number] for entry in row)
-            if found:
-                return node.span
+        """Return the place of the first s-op that has no value for this very reason."""
+        for number, outcomes in self.sops.items():
+            if any(outcome is reason for outcome in outcomes):
+                return self.program.nodes[number].span
         return self.program.result.span
 
     def answers(self) -> list[Answer | Undefined]:
@@ -184,7 +211,7 @@ class Run:
             case Output(value):
                 return list(self.sops[value])
             case Predict(value):
-                return [self._token(self.sops[value][i]) for i in range(self.n)]
+                return [self._token(outcome) for outcome in self.sops[value]]
             case Allow(choices):
                 return [self._allowed(choices, i) for i in range(self.n)]
             case Logits(tokens, values):
@@ -193,10 +220,9 @@ class Run:
                 assert_never(self.program.result)
 
     def _token(self, outcome: Outcome) -> Outcome:
-        vocabulary = self.program.vocabulary
         if isinstance(outcome, Undefined):
             return outcome
-        reason = why_not(outcome, vocabulary)
+        reason = why_not(outcome, self.program.vocabulary)
         return outcome if reason is None else Undefined("not-a-token", reason)
 
     def _allowed(self, choices: tuple[tuple[int, int], ...], i: int) -> Answer | Undefined:
@@ -233,109 +259,135 @@ class Run:
         assert best is not None
         return best[1]
 
-    # Selectors -------------------------------------------------------------------------------
+    def _spread(self, number: int) -> Spread:
+        if number not in self._spreads:
+            self._spreads[number] = spread(self.sops[number])
+        return self._spreads[number]
 
-    def _seen(self, i: int) -> range:
-        return range(i + 1 if self.program.causal else self.n)
-
-    def _selector(self, op: SelectorOp) -> Matrix:
+    def _selector(self, op: SelectorOp) -> Rows:
         match op:
             case Full():
-                return [[True] * self.n for _ in range(self.n)]
+                return Rows(self._seen, [0] * self.n, {})
             case Compare(op_, key, query):
-                keys = self.sops[key]
-                return [[_entry(op_, k, q) for k in keys] for q in self.sops[query]]
+                return compared(op_, self._spread(key), self.sops[query], self._seen)
             case AllOf(left, right):
-                return self._pairs(left, right, decided_by=False)
+                return all_of(self._selectors[left], self._selectors[right])
             case AnyOf(left, right):
-                return self._pairs(left, right, decided_by=True)
+                return any_of(self._selectors[left], self._selectors[right])
             case NoneOf(operand):
-                rows = self.selectors[operand]
-                return [[e if isinstance(e, Undefined) else not e for e in row] for row in rows]
+                return none_of(self._selectors[operand], self._seen)
             case Best(selector, score):
-                return [self._best(selector, self.sops[score], i) for i in range(self.n)]
+                choose = highest(self._spread(score))
+                return chosen(self._selectors[selector], choose, self._seen)
             case First(selector):
-                return [self._extreme(selector, i, 0) for i in range(self.n)]
+                return chosen(self._selectors[selector], first_of, self._seen)
             case Latest(selector):
-                return [self._extreme(selector, i, -1) for i in range(self.n)]
+                return chosen(self._selectors[selector], last_of, self._seen)
             case _:
                 assert_never(op)
 
-    def _pairs(self, left: int, right: int, *, decided_by: bool) -> Matrix:
-        return [
-            [b if a is (not decided_by) else a for a, b in zip(one, other, strict=True)]
-            for one, other in zip(self.selectors[left], self.selectors[right], strict=True)
-        ]
+    def _total(self, selector: int, value: int) -> list[Outcome]:
+        rows, values = self._selectors[selector], self._spread(value)
+        sums, scale = _sums(rows.selected, values.outcomes)
+        outcomes: list[Outcome] = []
+        for i, row in enumerate(rows.selected):
+            if rows.gaps[i]:
+                outcomes.append(rows.gap(i))
+            elif row & values.undefined:
+                outcomes.append(reason_at(values, row))
+            else:
+                outcomes.append(_ratio(sums[row], scale))
+        return outcomes
 
-    def keys(self, selector: int, i: int) -> list[int] | Undefined:
-        """Return the keys that query i selects among those it sees."""
-        row = self.selectors[selector][i]
-        selected = []
-        for j in self._seen(i):
-            entry = row[j]
-            if isinstance(entry, Undefined):
-                return entry
-            if entry:
-                selected.append(j)
-        return selected
-
-    def _only(self, j: int | None) -> list[Entry]:
-        return [k == j for k in range(self.n)]
-
-    def _extreme(self, selector: int, i: int, which: int) -> list[Entry]:
-        keys = self.keys(selector, i)
-        if isinstance(keys, Undefined):
-            return [keys] * self.n
-        return self._only(keys[which] if keys else None)
-
-    def _best(self, selector: int, scores: Sequence[Outcome], i: int) -> list[Entry]:
-        keys = self.keys(selector, i)
-        if isinstance(keys, Undefined):
-            return [keys] * self.n
-        best: tuple[Value, int] | None = None
-        for j in keys:
-            score = scores[j]
-            if isinstance(score, Undefined):
-                return [score] * self.n
-            if best is None or compare(">=", score, best[0]):
-                best = (score, j)
-        return self._only(None if best is None else best[1])
-
-    # Aggregates ------------------------------------------------------------------------------
-
-    def _gathered(self, op: Aggregate | Total | Width, i: int) -> Outcome:
-        keys = self.keys(op.selector, i)
-        if isinstance(keys, Undefined):
-            return keys
-        if isinstance(op, Width):
-            return len(keys)
-        values: list[Value] = []
-        for j in keys:
-            value = self.sops[op.value][j]
-            if isinstance(value, Undefined):
-                return value
-            values.append(value)
-        if isinstance(op, Total):
-            return _mean([int(v) if isinstance(v, bool) else v for v in values], 1)
-        if not values:
-            if op.default is None:
-                return Undefined("nothing-selected", "nothing is selected and there is no default")
-            return self.sops[op.default][i]
-        if all(kind(v) == "number" for v in values):
-            return _mean(values, len(values))
-        different = next((v for v in values if kind(v) != kind(values[0]) or v != values[0]), None)
-        if different is not None:
-            message = f"different values are selected, {cut(values[0])} and {cut(different)}"
-            return Undefined("several-selected", message)
-        return values[0]
+    def _aggregate(self, selector: int, value: int, default: int | None) -> list[Outcome]:
+        rows, values = self._selectors[selector], self._spread(value)
+        no_number = values.booleans | values.strings | values.undefined
+        means = [0 if row & no_number else row for row in rows.selected]
+        sums, scale = _sums(means, values.outcomes)
+        outcomes: list[Outcome] = []
+        for i, row in enumerate(rows.selected):
+            if rows.gaps[i]:
+                outcomes.append(rows.gap(i))
+            elif row & values.undefined:
+                outcomes.append(reason_at(values, row))
+            elif means[i]:
+                outcomes.append(_ratio(sums[row], scale * row.bit_count()))
+            elif row:
+                outcomes.append(_only(row, values))
+            elif default is not None:
+                outcomes.append(self.sops[default][i])
+            else:
+                message = "nothing is selected and there is no default"
+                outcomes.append(Undefined("nothing-selected", message))
+        return outcomes
 
 
-def _entry(op: str, key: Outcome, query: Outcome) -> Entry:
-    if isinstance(key, Undefined):
-        return key
-    return query if isinstance(query, Undefined) else compare(op, key, query)
+def _applied(function: str, columns: Sequence[Sequence[Outcome]]) -> list[Outcome]:
+    """Return an element-wise function of columns.
+
+    A reason is made anew, and not one that is kept: each place has its own.
+    """
+    outcomes = list(map(partial(_kept, function), *columns))
+    for i, outcome in enumerate(outcomes):
+        if isinstance(outcome, Undefined):
+            outcomes[i] = apply(function, [column[i] for column in columns])
+    return outcomes
 
 
-def _mean(values: Sequence[Value], count: int) -> Outcome:
-    total = sum((Fraction(v) for v in values if not isinstance(v, str)), Fraction(0))
-    return normal(total / count)
+@lru_cache(MOST_KEPT, typed=True)  # typed: `str(True)` is not `str(1)`
+def _kept(function: str, *arguments: Outcome) -> Outcome:
+    return apply(function, arguments)
+
+
+def _picked(
+    keys: Sequence[Outcome], values: tuple[Value, ...], options: Sequence[Sequence[Outcome]]
+) -> list[Outcome]:
+    """Return at each position the option of the first value that equals the key."""
+    numbers = dict(zip(reversed(values), reversed(range(len(values))), strict=True))
+    outcomes: list[Outcome] = []
+    for i, key in enumerate(keys):
+        if isinstance(key, Undefined):
+            outcomes.append(key)
+        elif key in numbers:
+            outcomes.append(options[numbers[key]][i])
+        else:
+            message = f"the table has no entry for {cut(key)}"
+            outcomes.append(Undefined("missing-key", message))
+    return outcomes
+
+
+def _sums(rows: Sequence[Places], values: Sequence[Outcome]) -> tuple[Mapping[Places, int], int]:
+    """Return the sum of the numbers in each row, in parts of 1 / scale, and the scale.
+
+    The sum of a row is that of the row before, with what came and without what went.
+    """
+    scale = lcm(*(value.denominator for value in values if isinstance(value, Fraction)))
+    numbers = [0 if isinstance(v, str | Undefined) else int(v * scale) for v in values]
+    sums = {0: 0}
+    total = before = 0
+    for row in rows:
+        if row not in sums:
+            total += sum(numbers[j] for j in members(row & ~before))
+            total -= sum(numbers[j] for j in members(before & ~row))
+            sums[row] = total
+            before = row
+    return sums, scale
+
+
+@lru_cache(MOST_KEPT)
+def _ratio(total: int, parts: int) -> Value:
+    return normal(Fraction(total, parts))
+
+
+def _only(row: Places, values: Spread) -> Outcome:
+    """Return the one value that the places of a row have, of which not all are numbers."""
+    value = values.outcomes[lowest(row)]
+    assert not isinstance(value, Undefined)
+    alike = values.booleans if isinstance(value, bool) else ~values.booleans
+    others = row & ~(values.by_value[value] & alike)
+    if not others:
+        return value
+    different = values.outcomes[lowest(others)]
+    assert not isinstance(different, Undefined)
+    message = f"different values are selected, {cut(value)} and {cut(different)}"
+    return Undefined("several-selected", message)
