@@ -44,6 +44,9 @@ NUMBER = "value"
 SHARE = "1/(1+w)"
 """The one label of a variable that holds a share of attention, exact relative to itself."""
 
+SHARE_ERROR = 4
+"""Roundings of its own size that a share is off: only the start token moves anything."""
+
 
 class StartNeededError(Exception):
     """The graph was begun without a start token, and a head needs one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
-from handcraft.compiler.draft import NUMBER, Draft
+from handcraft.compiler.draft import NUMBER, SHARE_ERROR, Draft
 from handcraft.compiler.forms import Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import Layer, Unit, interpolate
 from handcraft.compiler.onehot import OneHot
@@ -100,11 +100,13 @@ class Gathering:
                 Unit(form + empty.plus(-1), {index[order(value)]: Fraction(1)})
                 for value, form in zip(gated.values, gated.forms, strict=True)
             ]
-            self.attention.move(op.selector, columns, targets, name, self.facts.said(node))
+            self.attention.move(
+                op.selector, columns, targets, name, self.facts.said(node), alike=True
+            )
             layer = Layer(tuple(units), (Fraction(0),) * len(values))
             self.draft.compute(f"{name}.default", layer, targets, self.facts.said(node), known.span)
             return OneHot(values, tuple(direction(*t) for t in targets), False)
-        self.attention.move(op.selector, columns, targets, name, self.facts.said(node))
+        self.attention.move(op.selector, columns, targets, name, self.facts.said(node), alike=True)
         forms = tuple(direction(*t) for t in targets)
         return OneHot(values, forms, moved.exact and counts.most <= 1)
 
@@ -215,7 +217,8 @@ class Gathering:
         """Add `weight` times the count w to a variable, from 1/(1+w)."""
         counts = range(most, fewest - 1, -1)
         points = [Fraction(1, 1 + w) for w in counts]
-        layer = interpolate(share, points, [Fraction(weight * w) for w in counts])
+        errors = [SHARE_ERROR * p for p in points]
+        layer = interpolate(share, points, [Fraction(weight * w) for w in counts], errors)
         span = self.program.nodes[node].span
         self.draft.compute(name, layer, [(name, 0)], self.facts.said(node), span)
 

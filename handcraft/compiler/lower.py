@@ -10,21 +10,22 @@ from handcraft.compiler.sops import Sops
 
 if TYPE_CHECKING:
     from handcraft.compiler.graph import Graph
+    from handcraft.compiler.levels import Passes
     from handcraft.language.typed import TypedProgram
 
 
-def lower(program: TypedProgram) -> Graph:
+def lower(program: TypedProgram, passes: Passes) -> Graph:
     """Return the graph of a program, with a start token only where a head needs one.
 
     Raises:
         ProgramError: where something cannot be built; names the expression and the way out.
     """
     try:
-        return _lower(program, start=False)
+        return _lower(program, passes, start=False)
     except StartNeededError:
-        return _lower(program, start=True)
+        return _lower(program, passes, start=True)
 
 
-def _lower(program: TypedProgram, *, start: bool) -> Graph:
+def _lower(program: TypedProgram, passes: Passes, *, start: bool) -> Graph:
     draft = Draft(start=start)
-    return answer(program, draft, Sops(program, draft))
+    return answer(program, draft, Sops(program, draft, passes))

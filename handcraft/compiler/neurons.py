@@ -36,12 +36,14 @@ class Layer:
         bias: of each output.
         bounds: a bound on the absolute value of each output, whatever is read; None if unknown.
         is_flat: a small error of what is read does not reach the outputs.
+        error: a bound on the error of each output, in roundoffs; None to add it up by neuron.
     """
 
     units: tuple[Unit, ...]
     bias: tuple[Fraction, ...]
     bounds: tuple[Fraction, ...] | None = None
     is_flat: bool = False
+    error: Fraction | None = None
 
 
 def steps(
@@ -77,21 +79,32 @@ def steps(
     return Layer(tuple(units), bias, tuple(bounds), is_flat=True)
 
 
-def interpolate(x: Form, points: Sequence[Fraction], values: Sequence[Fraction]) -> Layer:
+def interpolate(
+    x: Form, points: Sequence[Fraction], values: Sequence[Fraction], errors: Sequence[Fraction]
+) -> Layer:
     """Return neurons whose one output is the piecewise linear function through the points.
 
     The knots are the points, read from the right: near the last point no neuron is active, and
     the terms that add up to a count from `1/(1+w)` are all positive, so nothing cancels.
+
+    `errors` bounds the error of x at each point, in roundoffs. At a point the output has that
+    error times the slope there, the roundings of the active neurons, and those of their sum.
     """
     units = []
     slope = Fraction(0)
+    carried = rounded = Fraction(0)
+    total = abs(Fraction(values[-1]))
     for i in range(len(points) - 2, -1, -1):
         wanted = (values[i] - values[i + 1]) / (points[i + 1] - points[i])
         if wanted != slope:
             pre = combine(((-1, x),)).plus(points[i + 1])
             units.append(Unit(pre, {0: wanted - slope}))
+            rounded += 3 * abs(wanted - slope) * max(abs(points[i]), abs(points[i + 1]))
+            total += abs(wanted - slope) * (points[i + 1] - points[0])
+        carried = max(carried, abs(wanted) * max(errors[i], errors[i + 1]))
         slope = wanted
-    return Layer(tuple(units), (Fraction(values[-1]),))
+    error = carried + rounded + (len(units) + 1) * total
+    return Layer(tuple(units), (Fraction(values[-1]),), error=error)
 
 
 def boxes(variables: Sequence[Sequence[Form]], table: Sequence[int | None], outputs: int) -> Layer:

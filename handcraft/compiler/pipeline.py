@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.assemble import assemble
 from handcraft.compiler.describe import describe
+from handcraft.compiler.levels import passes_of
 from handcraft.compiler.lower import lower
 from handcraft.compiler.place import Placed, place
 from handcraft.errors import HandcraftError
@@ -33,7 +34,7 @@ class Compiled:
     model: Model
 
 
-def compile_program(program: Program, *, dtype: Format = "float32") -> Compiled:
+def compile_program(program: Program, *, optimize: int = 1, dtype: Format = "float32") -> Compiled:
     """Compile a checked program.
 
     Raises:
@@ -41,7 +42,8 @@ def compile_program(program: Program, *, dtype: Format = "float32") -> Compiled:
         HandcraftError: `bad-dtype`.
     """
     name = format_name(dtype)
-    graph = lower(program.typed)
+    passes = passes_of(optimize)
+    graph = lower(program.typed, passes)
     placed = place(graph)
     weights = assemble(placed, program.typed.header, name)
     model = Model(weights, program.typed.vocabulary, describe(placed, program))
@@ -51,6 +53,7 @@ def compile_program(program: Program, *, dtype: Format = "float32") -> Compiled:
 def compile(
     program: Program | str | Path,
     *,
+    optimize: int = 1,
     dtype: Format = "float32",
     vocab: str | Sequence[Token] | range | None = None,
     context: int | None = None,
@@ -61,6 +64,8 @@ def compile(
 
     Args:
         program: a checked program, a path, a string that ends in `.rasp`, or source text.
+        optimize: the level: 0 keeps every step as a component of its own, 1 folds what is free,
+            2 makes the model as small as it can.
         dtype: the format of the weights: `float64`, `float32` or `float16`, by name or as
             numpy's type.
         vocab: as for `parse`; only for a program that is not checked yet.
@@ -79,4 +84,4 @@ def compile(
         names = ", ".join(f"`{name}`" for name, value in given.items() if value is not None)
         message = f"{names} cannot change a program that is checked already"
         raise HandcraftError("bad-option", message, help="give them to `parse`")
-    return compile_program(program, dtype=dtype).model
+    return compile_program(program, optimize=optimize, dtype=dtype).model

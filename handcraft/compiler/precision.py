@@ -73,7 +73,7 @@ class Precision:
                 errors[k] += abs(value) * error
         for k, target in enumerate(targets):
             size = sizes[k] if layer.bounds is None else layer.bounds[k]
-            self._add(target, size, errors[k])
+            self._add(target, size, errors[k] if layer.error is None else layer.error)
 
     def needed(self, form: Form, gap: Fraction) -> Fraction:
         """Return the unit roundoff at which values of a form this far apart can be told."""

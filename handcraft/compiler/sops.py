@@ -10,11 +10,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.attention import Attention
-from handcraft.compiler.draft import NUMBER, SHARE, Draft
+from handcraft.compiler.draft import NUMBER, SHARE, SHARE_ERROR, Draft
 from handcraft.compiler.embeddings import Embeddings
 from handcraft.compiler.facts import Facts, numeric
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
 from handcraft.compiler.gathering import Gathering
+from handcraft.compiler.levels import Passes
 from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, steps, weighted
 from handcraft.compiler.onehot import OneHot, merged
 from handcraft.compiler.selection import POSITIONS
@@ -44,12 +45,13 @@ if TYPE_CHECKING:
 class Sops:
     """The s-ops of one program, made as they are asked for."""
 
-    def __init__(self, program: TypedProgram, draft: Draft) -> None:
+    def __init__(self, program: TypedProgram, draft: Draft, passes: Passes) -> None:
         self.program = program
         self.draft = draft
+        self.passes = passes
         self.facts = Facts(program)
         self.embeddings = Embeddings(program.header, draft)
-        attention = Attention(self.facts, draft, self.onehot)
+        attention = Attention(self.facts, draft, self, passes)
         self.gathering = Gathering(self.facts, draft, attention, self)
         self._numbers: dict[int, Form] = {}
         self._onehots: dict[int, OneHot] = {}
@@ -120,16 +122,33 @@ class Sops:
         affine = self.facts.slope(leaf, table) if is_numeric(self.facts.domain(leaf)) else None
         if affine is not None:
             return self.number(leaf).scaled(affine[0]).plus(affine[1])
+        results = [numeric(outcome) for outcome in _filled(table.outcomes)]
+        return self._by_points(node, leaf, results)
+
+    def function(self, node: int, results: Sequence[Fraction]) -> Form:
+        """Return a function of a number, by its result for each value of its domain."""
+        return self._by_points(node, node, results)
+
+    def _by_points(self, node: int, leaf: int, outcomes: Sequence[Fraction]) -> Form:
+        """Return a function of a number by steps or by interpolation, whichever is smaller."""
         x, points = self.carrier(leaf)
-        outcomes = _filled(table.outcomes)
-        pairs = sorted(zip(points, map(numeric, outcomes), strict=True))
+        pairs = sorted(zip(points, outcomes, strict=True))
         places = [p for p, _ in pairs]
         results = [r for _, r in pairs]
         layer = self._steps(node, x, places, [{0: r} for r in results], 1)
-        smooth = interpolate(x, places, results)
+        smooth = interpolate(x, places, results, self._errors(x, places))
         if len(smooth.units) < len(layer.units):
             layer = smooth
         return self._write(node, layer, (NUMBER,))[0]
+
+    def _errors(self, x: Form, points: Sequence[Fraction]) -> list[Fraction]:
+        """Return bounds on the error of a number where it is each of these, in roundoffs."""
+        if self._is_share(x):
+            return [SHARE_ERROR * point for point in points]
+        return [self.draft.precision.error(x)] * len(points)
+
+    def _is_share(self, x: Form) -> bool:
+        return any(self.draft.variables[name].labels == (SHARE,) for name, _ in x.directions)
 
     def carrier(self, leaf: int) -> tuple[Form, list[Fraction]]:
         """Return a number that tells a leaf's values apart, and what it is at each of them."""
@@ -359,7 +378,7 @@ class Sops:
         A share 1/(1+w) is exact relative to itself, not to its largest size.
         """
         span = self.program.nodes[node].span
-        is_share = any(self.draft.variables[name].labels == (SHARE,) for name, _ in x.directions)
+        is_share = self._is_share(x)
         for p, q, one, other in zip(points, points[1:], results, results[1:], strict=False):
             if one != other:
                 self.draft.resolve(x, (q - p) / q if is_share else q - p, span)

@@ -88,6 +88,8 @@ class Builder:
             ProgramError: `domain-too-large`, or `too-large` for too many operations.
         """
         span = self.place or span
+        if isinstance(op, First | Latest) and self.counts(op.selector).most <= 1:
+            return op.selector
         op = self._merged(op, span)
         known = self._numbers.get(op)
         if known is not None:
@@ -195,9 +197,9 @@ class Builder:
     def _selector(self, op: Op, span: Span) -> Node:
         assert isinstance(op, SELECTORS)
         context = self.header.context
-        reach_ = reach(op, self.nodes, self._reaches, context)
-        inner = self.nodes[op.selector].counts if isinstance(op, Best | First | Latest) else None
         causal = self.header.attention == "causal"
+        reach_ = reach(op, self.nodes, self._reaches, context, causal=causal)
+        inner = self.nodes[op.selector].counts if isinstance(op, Best | First | Latest) else None
         counts_ = counts(reach_, op, inner, causal=causal)
         self._reaches[len(self.nodes)] = reach_
         return Node(op, None, counts_, None, None, span)

@@ -13,6 +13,7 @@ from itertools import accumulate
 from operator import or_
 from typing import TYPE_CHECKING, Any, assert_never
 
+from handcraft.language.distinct import is_distinct
 from handcraft.language.domains import Finite
 from handcraft.language.typed import (
     AllOf,
@@ -28,7 +29,7 @@ from handcraft.language.typed import (
     NoneOf,
     SelectorOp,
 )
-from handcraft.language.values import Outcome, Undefined, Value, compare, order
+from handcraft.language.values import Outcome, Undefined, Value, compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,14 +60,21 @@ def counts(reach: Reach, op: SelectorOp, operand: Counts | None, *, causal: bool
     return Counts(min(fewest, most), most)
 
 
-def reach(op: SelectorOp, nodes: Sequence[Node], reaches: dict[int, Reach], context: int) -> Reach:
+def reach(
+    op: SelectorOp,
+    nodes: Sequence[Node],
+    reaches: dict[int, Reach],
+    context: int,
+    *,
+    causal: bool,
+) -> Reach:
     """Return the reach of a selector over nodes whose reach is known."""
     everything = (1 << context) - 1
     match op:
         case Full():
             return Reach((everything,) * context, (everything,) * context, context)
         case Compare():
-            return _compare(op, nodes, context)
+            return _compare(op, nodes, context, causal=causal)
         case AllOf(left, right):
             a, b = reaches[left], reaches[right]
             may = tuple(x & y for x, y in zip(a.may, b.may, strict=True))
@@ -111,15 +119,11 @@ def by_position(node: Node, nodes: Sequence[Node], context: int) -> tuple[Outcom
     return table.outcomes if table.leaves else table.outcomes * context
 
 
-def _compare(op: Compare, nodes: Sequence[Node], context: int) -> Reach:
+def _compare(op: Compare, nodes: Sequence[Node], context: int, *, causal: bool) -> Reach:
     everything = (1 << context) - 1
     keys = by_position(nodes[op.key], nodes, context)
     queries = by_position(nodes[op.query], nodes, context)
-    distinct = (
-        op.op == "=="
-        and keys is not None
-        and len({order(k) for k in keys if not isinstance(k, Undefined)}) == context
-    )
+    distinct = op.op == "==" and is_distinct(op.key, nodes, causal=causal)
     at_most = 1 if distinct else context
     if keys is not None and queries is not None:
         return _positional(op.op, keys, queries, at_most)

@@ -88,7 +88,7 @@ def test_an_interpolation_is_straight_between_its_points(
 ) -> None:
     values = data.draw(st.lists(numbers, min_size=len(places), max_size=len(places)))
     part = data.draw(st.fractions(min_value=0, max_value=1))
-    layer = interpolate(direction(*X), places, values)
+    layer = interpolate(direction(*X), places, values, [Fraction(0)] * len(places))
     for (p, at_p), (q, at_q) in pairwise(zip(places, values, strict=True)):
         assert at_x(layer, p + part * (q - p)) == [at_p + part * (at_q - at_p)]
     assert at_x(layer, places[-1] + part) == [values[-1]]
@@ -98,14 +98,15 @@ def test_an_interpolation_is_straight_between_its_points(
 def test_a_straight_interpolation_costs_one_neuron(
     places: list[Fraction], slope: Fraction, offset: Fraction
 ) -> None:
-    layer = interpolate(direction(*X), places, [slope * p + offset for p in places])
+    values = [slope * p + offset for p in places]
+    layer = interpolate(direction(*X), places, values, [Fraction(0)] * len(places))
     assert len(layer.units) == (len(places) > 1 and slope != 0)
 
 
 def test_no_terms_cancel_in_a_count_from_its_share() -> None:
     counts = range(9, -1, -1)
     shares = [Fraction(1, 1 + w) for w in counts]
-    layer = interpolate(direction(*X), shares, [Fraction(w) for w in counts])
+    layer = interpolate(direction(*X), shares, [Fraction(w) for w in counts], shares)
     assert all(value > 0 for unit in layer.units for value in unit.out.values())
     assert [at_x(layer, share) for share in shares] == [[w] for w in counts]
 

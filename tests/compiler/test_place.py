@@ -23,6 +23,7 @@ from handcraft.compiler.graph import (
     TokenReadout,
     Variable,
 )
+from handcraft.compiler.levels import passes_of
 from handcraft.compiler.lower import lower
 from handcraft.compiler.passes.dead_code import without_dead_code
 from handcraft.compiler.place import PlacedLayer, place, verify
@@ -114,7 +115,7 @@ def test_every_direction_has_a_column_of_its_own() -> None:
 @given(programs())
 def test_random_programs_are_placed_by_these_rules(text: str) -> None:
     try:
-        made = lower(handcraft.parse(text).typed)
+        made = lower(handcraft.parse(text).typed, passes_of(2))
     except handcraft.HandcraftError:
         return
     placed = place(made)

@@ -1,0 +1,170 @@
+"""Tables of selected pairs as sums of products of a query form and a key form.
+
+Either one product for each class of keys or queries that belong together; or, where the table is
+an equality of numbers, the score 2kq - k^2 = q^2 - (k - q)^2, which is q^2 at the key q and at
+least 1 less at every other one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from handcraft.compiler.forms import Form, combine, constant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from handcraft.compiler.selection import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A query form times a key form.
+
+    `outside` is what the key form must be at the start token for a score at least 1 below `top`.
+    """
+
+    query: Form
+    key: Form
+    outside: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """A table as a score: `top` with each key that a query selects, at least 1 less with others.
+
+    Attributes:
+        products: add up to the score.
+        top: a form read at the query.
+        largest: a bound on all partial sums.
+        error: a bound on the error of a score.
+    """
+
+    products: tuple[Product, ...]
+    top: Form
+    largest: Fraction
+    error: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """A table as an equality: the number of each key and of each query."""
+
+    keys: tuple[int, ...]
+    queries: tuple[int, ...]
+
+    @property
+    def largest(self) -> Fraction:
+        """A bound on the partial sums of 2kq - k^2."""
+        k, q = max(map(abs, self.keys)), max(map(abs, self.queries))
+        return Fraction(2 * k * q + k * k)
+
+
+def table_factors(
+    queries: Sequence[Form], keys: Sequence[Form], rows: Rows, error: Fraction
+) -> Factors:
+    """Return one product for each class of a table of zeros and ones.
+
+    Keys that the same queries select stand together, or queries that select the same keys,
+    whichever are fewer.
+    """
+    by_query, by_key = _grouped(rows, len(keys))
+    if len(by_key) <= len(by_query):
+        pairs = [(_sum(queries, bits(c)), _sum(keys, members)) for c, members in by_key.items()]
+    else:
+        pairs = [(_sum(queries, members), _sum(keys, bits(r))) for r, members in by_query.items()]
+    products = tuple(Product(query, key, Fraction(0)) for query, key in pairs)
+    return Factors(products, constant(1), Fraction(1), error)
+
+
+def rank(rows: Rows, n_keys: int) -> int:
+    """Return how many products `table_factors` needs."""
+    return min(map(len, _grouped(rows, n_keys)))
+
+
+def distance_factors(
+    query: Form, top: Form, key: Form, square: Form, classes: Classes, error: Fraction
+) -> Factors:
+    """Return the score 2kq - k^2 of numbered keys and queries; `top` is q^2, `square` k^2."""
+    products = (
+        Product(query.scaled(2), key, Fraction(0)),
+        Product(constant(-1), square, Fraction(1)),
+    )
+    return Factors(products, top, classes.largest, error)
+
+
+def joined(products: Sequence[Product]) -> list[Product]:
+    """Return products with one for each query form (constants count as one) and key form."""
+    by_query: dict[Form, tuple[Form, Fraction]] = {}
+    for p in products:
+        query, factor = p.query, Fraction(1)
+        if not query.terms:
+            query, factor = constant(1), query.constant
+        key, outside = by_query.get(query, (constant(0), Fraction(0)))
+        by_query[query] = (key + p.key.scaled(factor), outside + factor * p.outside)
+    by_key: dict[tuple[Form, Fraction], Form] = {}
+    for query, place in by_query.items():
+        by_key[place] = by_key[place] + query if place in by_key else query
+    return [Product(query, key, outside) for (key, outside), query in by_key.items()]
+
+
+def classes_of(rows: Rows, n_keys: int) -> Classes | None:
+    """Return a table as an equality, or None where two rows share only some of their keys.
+
+    A class has the number of its first key; so where keys and queries are numbers themselves, the
+    class is mostly a shifted copy of them. Keys that no query selects have their own numbers, and
+    queries that select nothing a number that no key has. All are shifted to lie around 0.
+    """
+    numbers = list(range(n_keys))
+    seen = 0
+    for row in set(rows) - {0}:
+        if seen & row:
+            return None
+        seen |= row
+        members = bits(row)
+        for j in members:
+            numbers[j] = members[0]
+    queries = _continued([bits(row)[0] if row else None for row in rows], set(numbers))
+    middle = n_keys // 2
+    return Classes(tuple(k - middle for k in numbers), tuple(q - middle for q in queries))
+
+
+def bits(row: int) -> list[int]:
+    """Return the numbers of the bits that are set, the lowest first."""
+    return [i for i in range(row.bit_length()) if row >> i & 1]
+
+
+def _continued(numbers: Sequence[int | None], taken: set[int]) -> list[int]:
+    """Fill the gaps: as the next known number counts on, if that is not taken, else with -1."""
+    known = [(i, n) for i, n in enumerate(numbers) if n is not None]
+    filled = []
+    for i, number in enumerate(numbers):
+        if number is None:
+            place, near = min(known, key=lambda pair: abs(pair[0] - i), default=(0, 0))
+            number = near + i - place
+            if number in taken:
+                number = -1
+        filled.append(number)
+    return filled
+
+
+def _grouped(rows: Rows, n_keys: int) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Return the queries of each row and the keys of each column that is not empty."""
+    by_query: dict[int, list[int]] = {}
+    columns = [0] * n_keys
+    for i, row in enumerate(rows):
+        by_query.setdefault(row, []).append(i)
+        for j in bits(row):
+            columns[j] |= 1 << i
+    by_key: dict[int, list[int]] = {}
+    for j, column in enumerate(columns):
+        by_key.setdefault(column, []).append(j)
+    by_query.pop(0, None)
+    by_key.pop(0, None)
+    return by_query, by_key
+
+
+def _sum(forms: Sequence[Form], members: Sequence[int]) -> Form:
+    return combine((1, forms[i]) for i in members)
