@@ -1,4 +1,8 @@
-"""What all tests share: reproducible random examples, and golden texts."""
+"""What all tests share: reproducible random examples, golden texts, and how much is tried.
+
+`tests/acceptance` tries a few inputs of one length; with `--random-inputs 300` so many of each of
+three lengths, and every short input; with `-m full` 10,000, in two processes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,15 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from comparing import Result
+
 GOLDEN = Path(__file__).parent / "golden"
+
+ON_REQUEST = {"test_full.py": "-m full", "test_three_lengths.py": "--random-inputs"}
+"""Files that are not even collected unless they are asked for: no test is ever left out."""
+
+RESULTS: pytest.StashKey[list[Result]] = pytest.StashKey()
+"""What `tests/acceptance` found."""
 
 # The same examples in every run; `--hypothesis-profile thorough` draws new ones, and many more.
 settings.register_profile("reproducible", derandomize=True, deadline=None, max_examples=100)
@@ -23,6 +35,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the texts in tests/golden anew"
     )
+    parser.addoption(
+        "--random-inputs", type=int, help="try so many of each length in tests/acceptance"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[RESULTS] = []
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    name = ON_REQUEST.get(collection_path.name)
+    return True if name is not None and not asked_for(config)[name] else None
+
+
+def asked_for(config: pytest.Config) -> dict[str, bool]:
+    return {
+        "-m full": config.getoption("markexpr") != "not full",
+        "--random-inputs": config.getoption("random_inputs") is not None,
+    }
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    results = config.stash[RESULTS]
+    if results and any(asked_for(config).values()):
+        from table import table  # found once tests/acceptance has been collected
+
+        terminalreporter.section("models against the interpreter")
+        for line in table(results):
+            terminalreporter.line(line)
 
 
 @pytest.fixture
@@ -37,3 +80,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8")
 
     return compare
+
+
+@pytest.fixture
+def agrees(pytestconfig: pytest.Config) -> Callable[[Result], None]:
+    """Return a function that keeps a result for the table, and fails where a model differs."""
+
+    def keep(result: Result) -> None:
+        pytestconfig.stash[RESULTS].append(result)
+        assert result.in_scope > 0
+        assert not any(result.differences.values()), (result.differences, result.first)
+
+    return keep

@@ -131,7 +131,7 @@ def _matches(op: str, by_value: Mapping[Value, Places]) -> Callable[[Value], Pla
         return lambda query: by_value.get(query, 0)
     if op == "!=":
         return lambda query: every & ~by_value.get(query, 0)
-    ordered: list[Any] = sorted(by_value)  # type: ignore[type-var]
+    ordered: list[Any] = sorted(by_value)
     below = [0, *accumulate((by_value[value] for value in ordered), or_)]
     bisect = bisect_left if op in ("<", ">=") else bisect_right
     if op in ("<", "<="):
@@ -186,7 +186,7 @@ def chosen(
 
 def highest(scores: Spread) -> Callable[[Places], Places | Undefined]:
     """Return the choice of the last of the places with the highest score."""
-    ordered: list[Any] = sorted(scores.by_value, reverse=True)  # type: ignore[type-var]
+    ordered: list[Any] = sorted(scores.by_value, reverse=True)
     falling = [scores.by_value[score] for score in ordered]
 
     def choose(row: Places) -> Places | Undefined:

@@ -1,0 +1,181 @@
+"""A program's models of every level and format against its interpreter, on random inputs.
+
+The interpreter runs once for each input. In scope is an input on which the program has a meaning
+at every position that counts, and every assumption holds.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from random import Random
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import texts
+
+import handcraft
+from handcraft.checking import same
+from handcraft.language.typed import Output
+from handcraft.language.values import Undefined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from handcraft.language.interpret import Answer
+    from handcraft.runtime.model import Model
+
+TESTS = Path(__file__).parents[1]
+FILES = sorted([*(TESTS.parent / "programs").glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
+
+LEVELS: tuple[dict[str, Any], ...] = (
+    tuple({"optimize": level} for level in (0, 1, 2))
+    if "optimize" in inspect.signature(handcraft.compile).parameters
+    else ({},)
+)
+"""Options of `compile` for each level of optimisation."""
+
+FORMATS = ("float64", "float32")
+LENGTHS = (9, 20, 40)
+"""Tokens of random inputs, which fill the context."""
+
+BATCH = 256
+"""Inputs that are compared side by side."""
+
+DRAWS = 3
+"""Inputs that are drawn at most for each that is wanted in scope."""
+
+Models: TypeAlias = "Mapping[str, Model]"
+Input: TypeAlias = texts.Input
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was found for one program at one length.
+
+    Attributes:
+        name: the program's file, without its ending.
+        length: tokens of each input.
+        in_scope: random inputs in scope.
+        distinct: how many of them are different; each of these was compared.
+        differences: inputs on which a model says otherwise, by level and format.
+        first: the first of them, told in a line; None without one.
+        seconds: how long it took.
+    """
+
+    name: str
+    length: int
+    in_scope: int
+    distinct: int
+    differences: Mapping[str, int]
+    first: str | None
+    seconds: float
+
+
+def models(program: handcraft.Program) -> dict[str, Model]:
+    """Return the program's model at every level and in every format."""
+    return {
+        " ".join((*(f"O{level}" for level in options.values()), dtype)): handcraft.compile(
+            program, dtype=dtype, **options
+        )
+        for options in LEVELS
+        for dtype in FORMATS
+    }
+
+
+def filled(path: Path, length: int) -> handcraft.Program:
+    """Return a program whose context is filled by texts of that length, without its examples."""
+    source = path.read_text(encoding="utf-8")
+    lines = [line for line in source.splitlines() if not line.startswith("example ")]
+    context = length + any(line.startswith("bos ") for line in lines)
+    return handcraft.parse("\n".join(lines), context=context)
+
+
+def compare_at(path: Path, length: int, count: int) -> Result:
+    """Compile a program for texts of a length, and compare on so many random ones."""
+    start = perf_counter()
+    program = filled(path, length)
+    drawn = texts.inputs(path.stem, handcraft.parse(path), length, Random(f"{path.stem} {length}"))
+    found = compare(path.stem, program, models(program), drawn, count)
+    return replace(found, seconds=perf_counter() - start)
+
+
+def compare(
+    name: str, program: handcraft.Program, made: Models, drawn: Iterator[Input], count: int
+) -> Result:
+    """Compare a program's models with the interpreter on random inputs.
+
+    Args:
+        name: what the result is called.
+        program: the program.
+        made: its models.
+        drawn: inputs without end, all of one length.
+        count: how many in scope are wanted; fewer are found where they are rare.
+    """
+    start = perf_counter()
+    in_scope = length = 0
+    known: dict[Input, bool] = {}
+    differences = dict.fromkeys(made, 0)
+    first: str | None = None
+    for batch in _batches(islice(drawn, DRAWS * count)):
+        asked: dict[Input, list[Answer]] = {}
+        for text in batch:
+            length = len(text)
+            if text not in known:
+                answers = expected(program, text)
+                known[text] = answers is not None
+                if answers is not None:
+                    asked[text] = answers
+            in_scope += known[text]
+            if in_scope == count:
+                break
+        for model, text, said in differing(made, asked):
+            differences[model] += 1
+            first = first or f"{model}: {text} -> {said}, not {asked[text]}"
+        if in_scope == count:
+            break
+    seconds = perf_counter() - start
+    return Result(name, length, in_scope, sum(known.values()), differences, first, seconds)
+
+
+def expected(program: handcraft.Program, text: Input) -> list[Answer] | None:
+    """Return the answers at the positions that count, `bos` left out; None for out of scope.
+
+    A bidirectional program that predicts is read at the last position alone.
+    """
+    meaning = program.meaning(text)
+    if not meaning.in_scope:
+        return None
+    answers: list[Answer] = []
+    for found in meaning.answers[_first(program, len(meaning.answers)) :]:
+        if isinstance(found, Undefined):
+            return None
+        answers.append(found)
+    return answers
+
+
+def differing(
+    made: Models, asked: Mapping[Input, list[Answer]]
+) -> Iterator[tuple[str, Input, list[Any]]]:
+    """Yield model, input and what it says there, wherever that is not what is expected."""
+    if not asked:
+        return
+    for name, model in made.items():
+        rows = model.run_batch(list(asked))
+        for (text, answers), row in zip(asked.items(), rows, strict=True):
+            said = row[len(row) - len(answers) :]
+            if said != answers or not all(map(same, answers, said)):
+                yield name, text, said
+
+
+def _first(program: handcraft.Program, n: int) -> int:
+    if not program.causal and not isinstance(program.typed.result, Output):
+        return n - 1
+    return int(program.typed.vocabulary.bos is not None)
+
+
+def _batches(inputs: Iterator[Input]) -> Iterator[Sequence[Input]]:
+    while batch := list(islice(inputs, BATCH)):
+        yield batch

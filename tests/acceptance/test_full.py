@@ -1,0 +1,33 @@
+"""The full run, `pytest -m full`: every program, 10,000 random inputs in scope of each length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import comparing
+import pytest
+from processes import started
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from processes import Futures
+
+INPUTS = 10_000
+
+pytestmark = pytest.mark.full
+
+
+@pytest.fixture(scope="module")
+def full_run(request: pytest.FixtureRequest) -> Iterator[Futures]:
+    with started(request, INPUTS) as futures:
+        yield futures
+
+
+@pytest.mark.parametrize("length", comparing.LENGTHS)
+@pytest.mark.parametrize("path", comparing.FILES, ids=lambda path: path.stem)
+def test_random_inputs(
+    path: Path, length: int, full_run: Futures, agrees: Callable[[comparing.Result], None]
+) -> None:
+    agrees(full_run[path, length].result())
