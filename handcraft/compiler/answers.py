@@ -15,6 +15,7 @@ from handcraft.compiler.graph import (
     TokenReadout,
     ValueReadout,
 )
+from handcraft.compiler.levels import LINEAR_READOUT
 from handcraft.compiler.neurons import Layer, Unit
 from handcraft.errors import ProgramError, Span
 from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, is_numeric, union
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 MARGIN = 1024
 """Least distance of the right logit from the others: exp(-1024) is 0 in every format."""
+
+ROUNDINGS = 32
+"""Roundings of float32 that the gap between two intervals of a linear decision must exceed."""
 
 FINEST = Fraction(1, 2**9)
 """Smallest gap over range that logits of values still resolve (squared: 2^-18)."""
@@ -65,7 +69,7 @@ Decision = tuple[Mapping[Value, Form], Fraction]
 
 def _decision(sops: Sops, node: int) -> Decision:
     """Return forms whose largest is the value, linear in what a head delivers where possible."""
-    linear = _linear_decision(sops, node)
+    linear = _linear_decision(sops, node) if LINEAR_READOUT in sops.passes else None
     if linear is not None:
         return linear
     onehot = sops.onehot(node)
@@ -80,9 +84,11 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
     |x - t|, which is how far it lies above 0, the logit of a token that is never said.
     """
     table = sops.program.nodes[node].table
-    if table is None or len(table.leaves) != 1 or table.leaves == (node,):
+    if table is None or len(table.leaves) != 1:
         return None
     leaf = table.leaves[0]
+    if leaf == node and sops.gathering.share(node) is None:
+        return None
     if not is_numeric(sops.facts.domain(leaf)) or sops.facts.is_categorical(leaf):
         return None
     x, points = sops.carrier(leaf)
@@ -108,11 +114,24 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
             offset += thresholds[k - 1]
         forms[value] = x.scaled(k - middle).plus(centre - offset)
     gaps = [b[1] - a[2] for a, b in itertools.pairwise(runs)]
-    sops.draft.resolve(x, min(gaps), sops.program.nodes[node].span)
+    if not all(
+        _is_resolved(gap, run, forms[run[0]])
+        for pair, gap in zip(itertools.pairwise(runs), gaps, strict=True)
+        for run in pair
+    ):
+        return None
+    for low, high in itertools.pairwise(runs):
+        sops.thresholds.tell_apart(node, x, low[2], high[1])
     margins = [gap / 2 for gap in gaps]
     if any(token not in forms for token in sops.program.vocabulary.tokens):
         margins += [sum((abs(p - t) for t in thresholds), Fraction(0)) / 2 for p, _ in known]
     return forms, min(margins)
+
+
+def _is_resolved(gap: Fraction, run: tuple[Value, Fraction, Fraction], form: Form) -> bool:
+    """Return whether float32 computes an interval's form finely enough for the gap beside it."""
+    size = abs(form.constant) + sum(abs(c) for _, c in form.terms) * max(map(abs, run[1:]))
+    return gap > ROUNDINGS * size / 2**24
 
 
 def _allowed(
@@ -149,9 +168,7 @@ def _tokens(
     The token here is written there too, by its embedding: it costs one unit of the distance.
     """
     forms, least = decision
-    scale = Fraction(1)
-    while scale * least < MARGIN + 1:
-        scale *= 2
+    scale = _power_of_two((MARGIN + 1) / least)
     name = sops.embeddings.token_variable()
     vocabulary = program.vocabulary.tokens
     targets: dict[Direction, Form] = {
@@ -171,6 +188,11 @@ def _output(draft: Draft, sops: Sops, node: int) -> Graph:
             onehot = sops.onehot(node)
             forms = tuple(_without_constant(sops, f.scaled(MARGIN)) for f in onehot.forms)
             return draft.finished(ValueReadout(onehot.values, forms), (), Fraction(MARGIN))
+        case Finite(values) if (decision := _by_intervals(sops, node)) is not None:
+            forms_, least = decision
+            scale = _power_of_two(MARGIN / least)
+            forms = tuple(_without_constant(sops, forms_[v].scaled(scale)) for v in values)
+            return draft.finished(ValueReadout(values, forms), (), scale * least)
         case Finite(values):
             numbers = [Fraction(v) for v in values if not isinstance(v, str)]
             if _is_fine(numbers):
@@ -183,6 +205,21 @@ def _output(draft: Draft, sops: Sops, node: int) -> Graph:
             raise AssertionError("a mixed domain is no list")
         case _:
             assert_never(domain)
+
+
+def _by_intervals(sops: Sops, node: int) -> Decision | None:
+    """Return a linear decision between counts, whose shares are further apart than they look."""
+    if LINEAR_READOUT not in sops.passes or sops.gathering.share(node) is None:
+        return None
+    return _linear_decision(sops, node)
+
+
+def _power_of_two(least: Fraction) -> Fraction:
+    """Return the smallest power of two, at least 1, that is not less than this."""
+    scale = Fraction(1)
+    while scale < least:
+        scale *= 2
+    return scale
 
 
 def _is_fine(numbers: Sequence[Fraction]) -> bool:
@@ -206,9 +243,7 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
     centre = (numbers[0] + numbers[-1]) / 2
     gap = _gap(numbers)
     draft.resolve(x, gap, sops.program.nodes[node].span)
-    scale = Fraction(1)
-    while scale * gap * gap / 2 < MARGIN:
-        scale *= 2
+    scale = _power_of_two(2 * MARGIN / gap**2)
     forms = []
     for number in numbers:
         v = number - centre

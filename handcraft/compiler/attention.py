@@ -9,14 +9,12 @@ keys its share is 1/(1+w).
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
-from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from handcraft.compiler.carriers import FORMAT, Builds, Carriers
 from handcraft.compiler.draft import SHARE, Draft, Pattern
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.levels import NARROW_SCORES, Passes
-from handcraft.compiler.neurons import boxes, steps
 from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.scores import (
     Factors,
@@ -28,9 +26,6 @@ from handcraft.compiler.scores import (
     table_factors,
 )
 from handcraft.compiler.selection import (
-    PLACE,
-    POSITIONS,
-    SOP,
     Carrier,
     Pair,
     Rows,
@@ -38,7 +33,6 @@ from handcraft.compiler.selection import (
     TooManyTermsError,
     conjunction,
 )
-from handcraft.language.domains import is_numeric
 from handcraft.language.typed import Best, First, Latest
 
 if TYPE_CHECKING:
@@ -47,33 +41,14 @@ if TYPE_CHECKING:
     from handcraft.compiler.facts import Facts
     from handcraft.errors import Span
 
-JOINT = "joint"
-"""The kind of a carrier that is made of several others."""
-
 NARROW = 3
 """Products that a table may need before it is scored by distances instead, which need two."""
 
 WIDEST = 2**22
 """Units of score that distances may need."""
 
-FORMAT = Fraction(1, 2**24)
-"""The roundoff of float32: what is inexact there is restored before its errors count."""
-
 SLACK = Fraction(1, 16)
 """The part of a gap by which the errors of keys, or those of queries, may change a score."""
-
-
-class Builds(Protocol):
-    """Makes s-ops."""
-
-    def number(self, node: int) -> Form:
-        """Return an s-op as a number."""
-
-    def onehot(self, node: int) -> OneHot:
-        """Return an s-op, or the positions (node -1), as a one-hot."""
-
-    def function(self, node: int, results: Sequence[Fraction]) -> Form:
-        """Return a function of a number, by its result for each value of its domain."""
 
 
 class Attention:
@@ -93,10 +68,8 @@ class Attention:
         self.draft = draft
         self.sops = sops
         self.passes = passes
+        self.carriers = Carriers(facts, draft, sops, self._place)
         self._places: dict[int, OneHot] = {}
-        self._joints: list[OneHot] = []
-        self._products: dict[tuple[Carrier, ...], int] = {}
-        self._restored: dict[tuple[Form, ...], tuple[Form, ...]] = {}
 
     # What heads are used for -----------------------------------------------------------------
 
@@ -145,7 +118,7 @@ class Attention:
         try:
             terms = self.selection.terms(selector)
         except TooManyTermsError:
-            terms = [self._joint(selector)]
+            terms = [self.carriers.joint(selector)]
         return [conjunction(term, extra) for term in terms]
 
     # Patterns --------------------------------------------------------------------------------
@@ -169,10 +142,10 @@ class Attention:
         try:
             terms = self.selection.terms(selector)
         except TooManyTermsError:
-            return self._joint(selector)
+            return self.carriers.joint(selector)
         if not terms:
             return {(None, None): (0,)}
-        return terms[0] if len(terms) == 1 else self._joint(selector)
+        return terms[0] if len(terms) == 1 else self.carriers.joint(selector)
 
     def _slope(self, op: Best | First | Latest) -> tuple[Form, int]:
         """Return the units that tell selected keys apart, and the most of them."""
@@ -183,7 +156,7 @@ class Attention:
         late = combine(enumerate(places))
         if isinstance(op, Latest):
             return late, context - 1
-        score = self._exact(self.sops.onehot(op.score))
+        score = self.carriers.exact(self.sops.onehot(op.score))
         numbers = sorted({Fraction(v) for v in score.values if not isinstance(v, str)})
         ranks = {number: rank for rank, number in enumerate(numbers)}
         high = combine(
@@ -265,8 +238,8 @@ class Attention:
             narrow = self._distances(key, query, rows, equal=equal, allowed=allowed, sunk=sunk)
             if narrow is not None:
                 return narrow
-        keys, of_keys = self._carried(key, equal=equal, allowed=allowed)
-        queries, of_queries = self._carried(query, equal=equal, allowed=allowed)
+        keys, of_keys = self.carriers.read(key, equal=equal, allowed=allowed)
+        queries, of_queries = self.carriers.read(query, equal=equal, allowed=allowed)
         return table_factors(queries, keys, rows, of_keys + of_queries)
 
     def _distances(
@@ -280,80 +253,30 @@ class Attention:
         sunk: bool,
     ) -> Factors | None:
         """Return a table that is an equality as distances, if that is narrower and exact enough."""
-        classes = classes_of(rows, self._size(key))
-        if classes is None or rank(rows, self._size(key)) <= NARROW:
+        classes = classes_of(rows, self.carriers.size(key))
+        if classes is None or rank(rows, self.carriers.size(key)) <= NARROW:
             return None
         if classes.largest > WIDEST * allowed:
             return None
-        k = self._numbered(key, classes.keys, exact=equal)
-        q = self._numbered(query, classes.queries, exact=False)
-        if k is None or q is None or (sunk and not self._is_free(query)):
+        k = self.carriers.numbered(key, classes.keys, exact=equal)
+        q = self.carriers.numbered(query, classes.queries, exact=False)
+        if k is None or q is None or (sunk and not self.carriers.is_free(query)):
             return None
         largest = max(map(abs, (*classes.keys, *classes.queries)))
         error = 2 * largest * FORMAT * sum(map(self.draft.precision.error, (k, q)))
         if error > allowed:
             return None
         squares = tuple(k * k for k in classes.keys)
-        square = self._numbered(key, squares, exact=equal)
+        square = self.carriers.numbered(key, squares, exact=equal)
         if square is None:
             square = self.sops.function(key.node, [Fraction(c) for c in squares])
         highest = tuple(c * c for c in classes.queries)
-        top = self._numbered(query, highest, exact=False) if sunk else constant(0)
+        top = self.carriers.numbered(query, highest, exact=False) if sunk else constant(0)
         assert top is not None
         error += FORMAT * self.draft.precision.error(square)
         return distance_factors(q, top, k, square, classes, error)
 
-    def _numbered(self, carrier: Carrier, numbers: Sequence[int], *, exact: bool) -> Form | None:
-        """Return a number for each value of a variable: read off its one-hot, or off its number."""
-        if self._is_free(carrier):
-            onehot = self._onehot_of(carrier)
-            if exact and not onehot.exact:
-                return None
-            return combine(zip(numbers, onehot.forms, strict=True))
-        if exact or carrier.kind != SOP or not is_numeric(self.facts.domain(carrier.node)):
-            return None
-        values = [Fraction(v) for v in self.facts.values(carrier.node) if not isinstance(v, str)]
-        a = (numbers[1] - numbers[0]) / (values[1] - values[0])
-        b = numbers[0] - a * values[0]
-        if any(a * v + b != n for v, n in zip(values, numbers, strict=True)):
-            return None
-        return self.sops.number(carrier.node).scaled(a).plus(b)
-
-    def _is_free(self, carrier: Carrier) -> bool:
-        """Return whether the one-hot of a variable is there without further neurons."""
-        if carrier.kind != SOP:
-            return True
-        return carrier.node == POSITIONS or self.facts.is_categorical(carrier.node)
-
-    def _size(self, carrier: Carrier) -> int:
-        return (
-            len(self._onehot_of(carrier).forms)
-            if carrier.kind == JOINT
-            else (self.selection.size(carrier))
-        )
-
     # Variables that selectors read -----------------------------------------------------------
-
-    def _carried(
-        self, carrier: Carrier | None, *, equal: bool, allowed: Fraction
-    ) -> tuple[tuple[Form, ...], Fraction]:
-        """Return the one-hot of a variable and its error, restored where that would count."""
-        if carrier is None:
-            return (constant(1),), Fraction(0)
-        onehot = self._onehot_of(carrier)
-        if onehot.exact:
-            return onehot.forms, Fraction(0)
-        error = 2 * FORMAT * max(map(self.draft.precision.error, onehot.forms))
-        if equal or error > allowed:
-            return self._exact(onehot).forms, Fraction(0)
-        return onehot.forms, error
-
-    def _onehot_of(self, carrier: Carrier) -> OneHot:
-        if carrier.kind == PLACE:
-            return self._place(carrier.node)
-        return (
-            self._joints[carrier.node] if carrier.kind == JOINT else self.sops.onehot(carrier.node)
-        )
 
     def _place(self, selector: int) -> OneHot:
         """Return the position of the one key that a selector takes, or none."""
@@ -374,49 +297,6 @@ class Attention:
             values = (*range(self.program.context), "none")
             self._places[selector] = OneHot(values, (*taken, none), True)
         return self._places[selector]
-
-    def _exact(self, onehot: OneHot) -> OneHot:
-        """Return a one-hot whose forms are 0 and 1 bit for bit.
-
-        A step of slope 2 restores them: for x within 1/8 of 1, `2x - 1/2` and `2x - 3/2` are exact
-        in floating point, so their ReLUs differ by exactly 1; near 0 both are exactly 0.
-        """
-        if onehot.exact:
-            return onehot
-        if onehot.forms not in self._restored:
-            labels = [str(v) for v in onehot.values]
-            span = self.program.nodes[-1].span
-            name = self.draft.variable("restored", labels, "a one-hot, exact again", None)
-            targets = [(name, i) for i in range(len(labels))]
-            for form, target in zip(onehot.forms, targets, strict=True):
-                layer = steps(form, (Fraction(0), Fraction(1)), ({}, {0: Fraction(1)}), 1)
-                self.draft.compute(name, layer, [target], "restores a one-hot", span)
-            self._restored[onehot.forms] = tuple(direction(*t) for t in targets)
-        return OneHot(onehot.values, self._restored[onehot.forms], True)
-
-    def _joint(self, selector: int) -> Term:
-        """Return any selector as one table over a joint key and a joint query variable."""
-        keys, queries, rows = self.selection.joint(selector)
-        span = self.program.nodes[selector].span
-        return {(self._product(keys, span), self._product(queries, span)): rows}
-
-    def _product(self, carriers: tuple[Carrier, ...], span: Span) -> Carrier | None:
-        """Return a variable with one value for each tuple of the values of others."""
-        if len(carriers) <= 1:
-            return carriers[0] if carriers else None
-        if carriers not in self._products:
-            parts = [self._exact(self._onehot_of(c)) for c in carriers]
-            size = prod(len(part.forms) for part in parts)
-            labels = [" ".join(map(str, row)) for row in product(*(p.values for p in parts))]
-            name = self.draft.variable("joint", labels, f"joint values for {_said(span)}", span)
-            targets = [(name, i) for i in range(size)]
-            layer = boxes([part.forms for part in parts], range(size), size)
-            text = f"joint values for {_said(span)}"
-            self.draft.compute(name, layer, targets, text, span)
-            forms = tuple(direction(*target) for target in targets)
-            self._products[carriers] = len(self._joints)
-            self._joints.append(OneHot(tuple(range(size)), forms, True))
-        return Carrier(JOINT, self._products[carriers])
 
 
 def _said(span: Span) -> str:

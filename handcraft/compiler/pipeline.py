@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.assemble import assemble
 from handcraft.compiler.describe import describe
-from handcraft.compiler.levels import passes_of
+from handcraft.compiler.levels import ONE_SIDED, passes_of
 from handcraft.compiler.lower import lower
+from handcraft.compiler.one_sided import one_sided
 from handcraft.compiler.place import Placed, place
 from handcraft.errors import HandcraftError
 from handcraft.language.program import Program, parse
@@ -43,9 +44,10 @@ def compile_program(program: Program, *, optimize: int = 1, dtype: Format = "flo
     """
     name = format_name(dtype)
     passes = passes_of(optimize)
-    graph = lower(program.typed, passes)
+    typed = one_sided(program.typed) if ONE_SIDED in passes else program.typed
+    graph = lower(typed, passes)
     placed = place(graph)
-    weights = assemble(placed, program.typed.header, name)
+    weights = assemble(placed, typed.header, name)
     model = Model(weights, program.typed.vocabulary, describe(placed, program))
     return Compiled(program, graph, placed, model)
 

@@ -10,15 +10,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.attention import Attention
-from handcraft.compiler.draft import NUMBER, SHARE, SHARE_ERROR, Draft
+from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.embeddings import Embeddings
 from handcraft.compiler.facts import Facts, numeric
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
 from handcraft.compiler.gathering import Gathering
-from handcraft.compiler.levels import Passes
-from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, steps, weighted
+from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, weighted
 from handcraft.compiler.onehot import OneHot, merged
 from handcraft.compiler.selection import POSITIONS
+from handcraft.compiler.thresholds import Thresholds
 from handcraft.errors import ProgramError
 from handcraft.language.domain_rules import function_domain
 from handcraft.language.domains import NOTHING, Finite, Lattice, bounds, is_numeric, kinds
@@ -39,7 +39,9 @@ from handcraft.language.typed import (
 from handcraft.language.values import COMPARISONS, Outcome, Undefined, Value, order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from handcraft.compiler.levels import Passes
 
 
 class Sops:
@@ -53,6 +55,7 @@ class Sops:
         self.embeddings = Embeddings(program.header, draft)
         attention = Attention(self.facts, draft, self, passes)
         self.gathering = Gathering(self.facts, draft, attention, self)
+        self.thresholds = Thresholds(program, draft)
         self._numbers: dict[int, Form] = {}
         self._onehots: dict[int, OneHot] = {}
 
@@ -135,20 +138,11 @@ class Sops:
         pairs = sorted(zip(points, outcomes, strict=True))
         places = [p for p, _ in pairs]
         results = [r for _, r in pairs]
-        layer = self._steps(node, x, places, [{0: r} for r in results], 1)
-        smooth = interpolate(x, places, results, self._errors(x, places))
+        layer = self.thresholds.steps(node, x, places, [{0: r} for r in results], 1)
+        smooth = interpolate(x, places, results, self.thresholds.errors(x, places))
         if len(smooth.units) < len(layer.units):
             layer = smooth
         return self._write(node, layer, (NUMBER,))[0]
-
-    def _errors(self, x: Form, points: Sequence[Fraction]) -> list[Fraction]:
-        """Return bounds on the error of a number where it is each of these, in roundoffs."""
-        if self._is_share(x):
-            return [SHARE_ERROR * point for point in points]
-        return [self.draft.precision.error(x)] * len(points)
-
-    def _is_share(self, x: Form) -> bool:
-        return any(self.draft.variables[name].labels == (SHARE,) for name, _ in x.directions)
 
     def carrier(self, leaf: int) -> tuple[Form, list[Fraction]]:
         """Return a number that tells a leaf's values apart, and what it is at each of them."""
@@ -205,7 +199,7 @@ class Sops:
             low, high = min(-near, Fraction(difference.low)), max(near, Fraction(difference.high))
             points = sorted({low, -near, Fraction(0), near, high})
         results = [Fraction(COMPARISONS[function](p, 0)) for p in points]
-        layer = self._steps(node, x, points, [{0: r} for r in results], 1)
+        layer = self.thresholds.steps(node, x, points, [{0: r} for r in results], 1)
         return self._write(node, layer, ("true",))[0]
 
     def _all_categorical(self, table: Table) -> bool:
@@ -253,7 +247,7 @@ class Sops:
         x, points = self.carrier(node)
         results = [Fraction(bool(v)) for v in self.facts.values(node)]
         pairs = sorted(zip(points, results, strict=True))
-        layer = self._steps(node, x, [p for p, _ in pairs], [{0: r} for _, r in pairs], 1)
+        layer = self.thresholds.steps(node, x, [p for p, _ in pairs], [{0: r} for _, r in pairs], 1)
         return self._write(node, layer, ("true",))[0]
 
     def is_free(self, node: int) -> bool:
@@ -332,7 +326,7 @@ class Sops:
         index = {order(v): k for k, v in enumerate(values)}
         pairs = sorted(zip(points, _filled(table.outcomes), strict=True), key=lambda p: p[0])
         results = [{index[order(outcome)]: Fraction(1)} for _, outcome in pairs]
-        layer = self._steps(node, x, [p for p, _ in pairs], results, len(values))
+        layer = self.thresholds.steps(node, x, [p for p, _ in pairs], results, len(values))
         forms = self._write(node, layer, [str(v) for v in values])
         return OneHot(values, forms, False)
 
@@ -340,7 +334,7 @@ class Sops:
         values = self.facts.values(node)
         points = [numeric(v) for v in values]
         results = [{k: Fraction(1)} for k in range(len(values))]
-        layer = self._steps(node, self.number(node), points, results, len(values))
+        layer = self.thresholds.steps(node, self.number(node), points, results, len(values))
         return OneHot(values, self._write(node, layer, [str(v) for v in values]), False)
 
     def _boxed(self, node: int, table: Table) -> OneHot:
@@ -364,25 +358,6 @@ class Sops:
                 units.append(Unit(form + gate, {index[order(value)]: Fraction(1)}))
         layer = Layer(tuple(units), (Fraction(0),) * len(values))
         return OneHot(values, self._write(node, layer, [str(v) for v in values]), False)
-
-    def _steps(
-        self,
-        node: int,
-        x: Form,
-        points: Sequence[Fraction],
-        results: Sequence[Mapping[int, Fraction]],
-        outputs: int,
-    ) -> Layer:
-        """Return steps on a number, and note how finely the number must be told apart.
-
-        A share 1/(1+w) is exact relative to itself, not to its largest size.
-        """
-        span = self.program.nodes[node].span
-        is_share = self._is_share(x)
-        for p, q, one, other in zip(points, points[1:], results, results[1:], strict=False):
-            if one != other:
-                self.draft.resolve(x, (q - p) / q if is_share else q - p, span)
-        return steps(x, points, results, outputs)
 
     # Writing ---------------------------------------------------------------------------------
 

@@ -30,9 +30,8 @@ def is_distinct(number: int, nodes: Sequence[Node], *, causal: bool) -> bool:
             pass
     if node.table is None or len(node.table.leaves) != 1 or node.table.leaves[0] == number:
         return False
-    if any(isinstance(outcome, Undefined) for outcome in node.table.outcomes):
-        return False
-    one_to_one = len(set(map(order, node.table.outcomes))) == len(node.table.outcomes)
+    values = {order(o) for o in node.table.outcomes if not isinstance(o, Undefined)}
+    one_to_one = len(values) == len(node.table.outcomes)
     return one_to_one and is_distinct(node.table.leaves[0], nodes, causal=causal)
 
 

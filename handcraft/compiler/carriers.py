@@ -1,0 +1,162 @@
+"""The variables that selectors read: one-hots of s-ops, of places, and of several together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Protocol
+
+from handcraft.compiler.forms import Form, combine, constant, direction
+from handcraft.compiler.neurons import boxes, steps
+from handcraft.compiler.onehot import OneHot
+from handcraft.compiler.selection import PLACE, POSITIONS, SOP, Carrier, Term
+from handcraft.language.domains import is_numeric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from handcraft.compiler.draft import Draft
+    from handcraft.compiler.facts import Facts
+    from handcraft.errors import Span
+
+JOINT = "joint"
+"""The kind of a carrier that is made of several others."""
+
+FORMAT = Fraction(1, 2**24)
+"""The roundoff of float32: what is inexact there is restored before its errors count."""
+
+
+class Builds(Protocol):
+    """Makes s-ops."""
+
+    def number(self, node: int) -> Form:
+        """Return an s-op as a number."""
+
+    def onehot(self, node: int) -> OneHot:
+        """Return an s-op, or the positions (node -1), as a one-hot."""
+
+    def function(self, node: int, results: Sequence[Fraction]) -> Form:
+        """Return a function of a number, by its result for each value of its domain."""
+
+
+class Carriers:
+    """Makes the variables that the selectors of one program read.
+
+    Args:
+        facts: what the program says.
+        draft: the graph under construction.
+        sops: makes s-ops as numbers and one-hots.
+        place: makes the position of the one key that a selector takes.
+    """
+
+    def __init__(
+        self, facts: Facts, draft: Draft, sops: Builds, place: Callable[[int], OneHot]
+    ) -> None:
+        self.facts = facts
+        self.program = facts.program
+        self.draft = draft
+        self.sops = sops
+        self.place = place
+        self._joints: list[OneHot] = []
+        self._products: dict[tuple[Carrier, ...], int] = {}
+        self._restored: dict[tuple[Form, ...], tuple[Form, ...]] = {}
+
+    def read(
+        self, carrier: Carrier | None, *, equal: bool, allowed: Fraction
+    ) -> tuple[tuple[Form, ...], Fraction]:
+        """Return the one-hot of a variable and its error, restored where that would count."""
+        if carrier is None:
+            return (constant(1),), Fraction(0)
+        onehot = self.onehot(carrier)
+        if onehot.exact:
+            return onehot.forms, Fraction(0)
+        error = 2 * FORMAT * max(map(self.draft.precision.error, onehot.forms))
+        if equal or error > allowed:
+            return self.exact(onehot).forms, Fraction(0)
+        return onehot.forms, error
+
+    def onehot(self, carrier: Carrier) -> OneHot:
+        """Return a variable as a one-hot."""
+        if carrier.kind == PLACE:
+            return self.place(carrier.node)
+        return (
+            self._joints[carrier.node] if carrier.kind == JOINT else self.sops.onehot(carrier.node)
+        )
+
+    def is_free(self, carrier: Carrier) -> bool:
+        """Return whether the one-hot of a variable is there without further neurons."""
+        if carrier.kind != SOP:
+            return True
+        return carrier.node == POSITIONS or self.facts.is_categorical(carrier.node)
+
+    def size(self, carrier: Carrier) -> int:
+        """Return how many values a variable has."""
+        return (
+            len(self.onehot(carrier).forms)
+            if carrier.kind == JOINT
+            else (self.facts.selection.size(carrier))
+        )
+
+    def numbered(self, carrier: Carrier, numbers: Sequence[int], *, exact: bool) -> Form | None:
+        """Return a number for each value of a variable: read off its one-hot, or off its number."""
+        if self.is_free(carrier):
+            onehot = self.onehot(carrier)
+            if exact and not onehot.exact:
+                return None
+            return combine(zip(numbers, onehot.forms, strict=True))
+        if exact or carrier.kind != SOP or not is_numeric(self.facts.domain(carrier.node)):
+            return None
+        values = [Fraction(v) for v in self.facts.values(carrier.node) if not isinstance(v, str)]
+        a = (numbers[1] - numbers[0]) / (values[1] - values[0])
+        b = numbers[0] - a * values[0]
+        if any(a * v + b != n for v, n in zip(values, numbers, strict=True)):
+            return None
+        return self.sops.number(carrier.node).scaled(a).plus(b)
+
+    def exact(self, onehot: OneHot) -> OneHot:
+        """Return a one-hot whose forms are 0 and 1 bit for bit.
+
+        A step of slope 2 restores them: for x within 1/8 of 1, `2x - 1/2` and `2x - 3/2` are exact
+        in floating point, so their ReLUs differ by exactly 1; near 0 both are exactly 0.
+        """
+        if onehot.exact:
+            return onehot
+        if onehot.forms not in self._restored:
+            labels = [str(v) for v in onehot.values]
+            span = self.program.nodes[-1].span
+            name = self.draft.variable("restored", labels, "a one-hot, exact again", None)
+            targets = [(name, i) for i in range(len(labels))]
+            for form, target in zip(onehot.forms, targets, strict=True):
+                layer = steps(form, (Fraction(0), Fraction(1)), ({}, {0: Fraction(1)}), 1)
+                self.draft.compute(name, layer, [target], "restores a one-hot", span)
+            self._restored[onehot.forms] = tuple(direction(*t) for t in targets)
+        return OneHot(onehot.values, self._restored[onehot.forms], True)
+
+    def joint(self, selector: int) -> Term:
+        """Return any selector as one table over a joint key and a joint query variable."""
+        keys, queries, rows = self.facts.selection.joint(selector)
+        span = self.program.nodes[selector].span
+        return {(self._product(keys, span), self._product(queries, span)): rows}
+
+    def _product(self, carriers: tuple[Carrier, ...], span: Span) -> Carrier | None:
+        """Return a variable with one value for each tuple of the values of others."""
+        if len(carriers) <= 1:
+            return carriers[0] if carriers else None
+        if carriers not in self._products:
+            parts = [self.exact(self.onehot(c)) for c in carriers]
+            size = prod(len(part.forms) for part in parts)
+            labels = [" ".join(map(str, row)) for row in product(*(p.values for p in parts))]
+            name = self.draft.variable("joint", labels, f"joint values for {_said(span)}", span)
+            targets = [(name, i) for i in range(size)]
+            layer = boxes([part.forms for part in parts], range(size), size)
+            text = f"joint values for {_said(span)}"
+            self.draft.compute(name, layer, targets, text, span)
+            forms = tuple(direction(*target) for target in targets)
+            self._products[carriers] = len(self._joints)
+            self._joints.append(OneHot(tuple(range(size)), forms, True))
+        return Carrier(JOINT, self._products[carriers])
+
+
+def _said(span: Span) -> str:
+    return " ".join(span.text.split())[:60]
