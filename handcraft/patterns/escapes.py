@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from handcraft.errors import ProgramError, Span
 
 OPERATORS = frozenset("()[]{}|&~.*+?^$\\")

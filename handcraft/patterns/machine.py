@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.errors import ProgramError
-from handcraft.patterns.automaton import Name
 from handcraft.patterns.minimize import Rows, blocks, in_order, renumbered
-from handcraft.runtime.vocabulary import Token
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from handcraft.patterns.automaton import Automaton
+    from handcraft.patterns.automaton import Automaton, Name
+    from handcraft.runtime.vocabulary import Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Inside:
     exits: tuple[Answer | None, ...]
 
 
-Answer: TypeAlias = Name | bool | Next | Inside
+Answer: TypeAlias = "Name | bool | Next | Inside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +142,16 @@ def _followers(automaton: Automaton, has_end: bool) -> tuple[Next, ...]:
 def _machine(automaton: Automaton, answers: Sequence[Answer], scope: Collection[int]) -> Machine:
     order = [automaton.start, *(state for state in scope if state != automaton.start)]
     number = {state: place for place, state in enumerate(order)}
-    columns: dict[tuple[int | None, ...], int] = {}
-    letters = tuple(
-        columns.setdefault(column, len(columns))
-        for place in range(len(automaton.symbols))
-        for column in [tuple(number.get(automaton.transitions[s][place]) for s in order)]
-    )
-    rows = tuple(zip(*columns, strict=True))
+    rows = tuple(tuple(map(number.get, automaton.transitions[state])) for state in order)
+    letters = tuple(range(len(automaton.symbols)))
     every = Machine(automaton.symbols, letters, rows, tuple(answers[state] for state in order))
-    return smallest(every)
+    return _with_letters_joined(smallest(every))
+
+
+def _with_letters_joined(machine: Machine) -> Machine:
+    columns: dict[tuple[int | None, ...], int] = {}
+    merged = [
+        columns.setdefault(column, len(columns)) for column in zip(*machine.rows, strict=True)
+    ]
+    letters = tuple(merged[letter] for letter in machine.letters)
+    return Machine(machine.symbols, letters, tuple(zip(*columns, strict=True)), machine.answers)

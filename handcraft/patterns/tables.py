@@ -96,9 +96,9 @@ def _states(table: Table, span: Span | None) -> dict[Name, Mapping[object, objec
     """Return the rows of a table by their states."""
     if not isinstance(table, Mapping):
         _refuse(f"an automaton is a dict, found {_shown(table)}", span)
-    for key in (_START, _ACCEPT):
-        if key not in table:
-            _refuse(f"the table has no `{key}`", span)
+    for word in (_START, _ACCEPT):
+        if word not in table:
+            _refuse(f"the table has no `{word}`", span)
     states: dict[Name, Mapping[object, object]] = {}
     for key, moves in table.items():
         if key in (_START, _ACCEPT):
