@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
+from handcraft.compiler.carriers import FORMAT
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
 from handcraft.compiler.graph import (
     Graph,
@@ -30,7 +31,7 @@ MARGIN = 1024
 """Least distance of the right logit from the others: exp(-1024) is 0 in every format."""
 
 ROUNDINGS = 32
-"""Roundings of float32 that the gap between two intervals of a linear decision must exceed."""
+"""Roundings that the gap between two intervals of a linear decision must exceed."""
 
 FINEST = Fraction(1, 2**9)
 """Smallest gap over range that logits of values still resolve (squared: 2^-18)."""
@@ -114,12 +115,15 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
             offset += thresholds[k - 1]
         forms[value] = x.scaled(k - middle).plus(centre - offset)
     gaps = [b[1] - a[2] for a, b in itertools.pairwise(runs)]
-    if not all(
-        _is_resolved(gap, run, forms[run[0]])
+    roundoff = min(
+        gap / (ROUNDINGS * _size(run, forms[run[0]]))
         for pair, gap in zip(itertools.pairwise(runs), gaps, strict=True)
         for run in pair
-    ):
+    )
+    if roundoff < FORMAT:
         return None
+    span = sops.program.nodes[node].span
+    sops.draft.need(roundoff, span)
     for low, high in itertools.pairwise(runs):
         sops.thresholds.tell_apart(node, x, low[2], high[1])
     margins = [gap / 2 for gap in gaps]
@@ -128,10 +132,9 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
     return forms, min(margins)
 
 
-def _is_resolved(gap: Fraction, run: tuple[Value, Fraction, Fraction], form: Form) -> bool:
-    """Return whether float32 computes an interval's form finely enough for the gap beside it."""
-    size = abs(form.constant) + sum(abs(c) for _, c in form.terms) * max(map(abs, run[1:]))
-    return gap > ROUNDINGS * size / 2**24
+def _size(run: tuple[Value, Fraction, Fraction], form: Form) -> Fraction:
+    """Return a bound on what an interval's form adds up, where the number is in the interval."""
+    return abs(form.constant) + sum(abs(c) for _, c in form.terms) * max(map(abs, run[1:]))
 
 
 def _allowed(

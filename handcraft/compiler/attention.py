@@ -106,7 +106,9 @@ class Attention:
         node = self.program.nodes[selector]
         made = []
         for term in self._terms_of(selector, extra):
-            pattern = self._scores(term, slope=None, rank=0, below=Fraction(0), equal=True)
+            pattern = self._scores(
+                term, slope=None, rank=0, below=Fraction(0), equal=True, span=node.span
+            )
             share = self.draft.variable(name, (SHARE,), f"{SHARE}, w = {text}", node.span)
             column = self.draft.at_start(constant(0), 1)
             said = f"counts {text}"
@@ -127,7 +129,8 @@ class Attention:
         """Return the pattern of a selector that takes one key, or means over its keys."""
         if may_be_empty:
             self.draft.require_start()
-        op = self.program.nodes[selector].op
+        node = self.program.nodes[selector]
+        op = node.op
         inner = selector
         slope: Form | None = None
         rank = 0
@@ -136,7 +139,7 @@ class Attention:
             slope, rank = self._slope(op)
         term = self._one_term(inner)
         below = Fraction(1, 2) if may_be_empty else None
-        return self._scores(term, slope=slope, rank=rank, below=below, equal=equal)
+        return self._scores(term, slope=slope, rank=rank, below=below, equal=equal, span=node.span)
 
     def _one_term(self, selector: int) -> Term:
         try:
@@ -174,6 +177,7 @@ class Attention:
         rank: int,
         below: Fraction | None,
         equal: bool,
+        span: Span,
     ) -> Pattern:
         """Return a pattern whose winners are the keys of a conjunction.
 
@@ -183,6 +187,7 @@ class Attention:
             rank: see there.
             below: how far the start token stays below a winner, in units; None keeps it out.
             equal: several keys may win, and their scores must be equal bit for bit.
+            span: where the selector stands.
         """
         unit = 2 * (rank + 1)
         allowed = SLACK / max(1, len(term)) / (1 if slope is None else unit)
@@ -205,7 +210,10 @@ class Attention:
                 gap = min(gap, below * unit) if below else gap
             elif not parts:
                 products.append(Product(constant(-unit), direction(*START), Fraction(1)))
-        gap -= 2 * unit * sum((part.error for part in parts), Fraction(0))
+        error = sum((part.error for part in parts), Fraction(0))
+        if error:
+            self.draft.need(2 * allowed * len(term) / error, span)
+            gap -= 2 * unit * error * FORMAT
         largest = sum((part.largest for part in parts), Fraction(0)) * unit + rank
         return Pattern(*self._started(joined(products), unit), gap, largest)
 
@@ -263,8 +271,8 @@ class Attention:
         if k is None or q is None or (sunk and not self.carriers.is_free(query)):
             return None
         largest = max(map(abs, (*classes.keys, *classes.queries)))
-        error = 2 * largest * FORMAT * sum(map(self.draft.precision.error, (k, q)))
-        if error > allowed:
+        error = 2 * largest * sum(map(self.draft.precision.error, (k, q)), Fraction(0))
+        if error * FORMAT > allowed:
             return None
         squares = tuple(k * k for k in classes.keys)
         square = self.carriers.numbered(key, squares, exact=equal)
@@ -273,7 +281,7 @@ class Attention:
         highest = tuple(c * c for c in classes.queries)
         top = self.carriers.numbered(query, highest, exact=False) if sunk else constant(0)
         assert top is not None
-        error += FORMAT * self.draft.precision.error(square)
+        error += self.draft.precision.error(square)
         return distance_factors(q, top, k, square, classes, error)
 
     # Variables that selectors read -----------------------------------------------------------

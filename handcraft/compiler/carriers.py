@@ -65,14 +65,17 @@ class Carriers:
     def read(
         self, carrier: Carrier | None, *, equal: bool, allowed: Fraction
     ) -> tuple[tuple[Form, ...], Fraction]:
-        """Return the one-hot of a variable and its error, restored where that would count."""
+        """Return the one-hot of a variable and its error in roundoffs.
+
+        It is restored where the error would count.
+        """
         if carrier is None:
             return (constant(1),), Fraction(0)
         onehot = self.onehot(carrier)
         if onehot.exact:
             return onehot.forms, Fraction(0)
-        error = 2 * FORMAT * max(map(self.draft.precision.error, onehot.forms))
-        if equal or error > allowed:
+        error = 2 * max(map(self.draft.precision.error, onehot.forms))
+        if equal or error * FORMAT > allowed:
             return self.exact(onehot).forms, Fraction(0)
         return onehot.forms, error
 

@@ -142,7 +142,10 @@ class Draft:
 
     def resolve(self, form: Form, gap: Fraction, span: Span) -> None:
         """Note that something is decided between values of a form at this distance."""
-        roundoff = self.precision.needed(form, gap)
+        self.need(self.precision.needed(form, gap), span)
+
+    def need(self, roundoff: Fraction, span: Span) -> None:
+        """Note that a format needs this unit roundoff, or a smaller one."""
         if self._resolution is None or roundoff < self._resolution.roundoff:
             self._resolution = Resolution(roundoff, span)
 

@@ -39,7 +39,7 @@ class Factors:
         products: add up to the score.
         top: a form read at the query.
         largest: a bound on all partial sums.
-        error: a bound on the error of a score.
+        error: a bound on the error of a score, in roundoffs.
     """
 
     products: tuple[Product, ...]
