@@ -15,9 +15,10 @@ from handcraft.compiler.graph import (
     ValueReadout,
     Writes,
 )
+from handcraft.compiler.place import neuron_count
 from handcraft.compiler.rounding import rounded, zeros
 from handcraft.errors import ProgramError
-from handcraft.runtime.config import Attention, Config, LayerConfig, Readout
+from handcraft.runtime.config import Attention, Config, Readout
 from handcraft.runtime.weights import Array, Weights, shapes
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from handcraft.compiler.place import Placed, PlacedLayer
     from handcraft.language.typed import Header
+    from handcraft.runtime.config import LayerConfig
 
 VANISHING = {"float64": 746, "float32": 746, "float16": 18}
 """A score lower by this has a share of exactly 0 after the softmax: exp(-746) is 0 in float64.
@@ -70,7 +72,7 @@ def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
         if sizes.n_head:
             arrays.update(_attention(f"h.{number}.attn", layer, sizes, writer))
         if sizes.d_mlp:
-            arrays.update(_mlp(f"h.{number}.mlp", layer, writer))
+            arrays.update(_mlp(f"h.{number}.mlp", layer, sizes, writer))
     head = _unembedding(placed, header, writer)
     if head is not None:
         arrays["lm_head.weight"] = head
@@ -98,14 +100,6 @@ def _check_resolution(placed: Placed, dtype: str) -> None:
 
 def _config(placed: Placed, header: Header) -> Config:
     graph = placed.graph
-    layers = tuple(
-        LayerConfig(
-            n_head=len(layer.heads),
-            d_head=max((max(1, len(h.queries), len(h.columns)) for h in layer.heads), default=0),
-            d_mlp=sum(max(1, len(mlp.neurons)) for mlp in layer.mlps),
-        )
-        for layer in placed.layers
-    )
     n_vocab = len(header.vocabulary) + graph.start
     n_out, readout = _readout(placed, header, n_vocab)
     attention: Attention = "causal" if header.attention == "causal" else "bidirectional"
@@ -114,7 +108,7 @@ def _config(placed: Placed, header: Header) -> Config:
         n_vocab=n_vocab,
         d_model=placed.d_model,
         n_out=n_out,
-        layers=layers,
+        layers=placed.sizes,
         attention=attention,
         tied=isinstance(graph.readout, TokenReadout),
         start=graph.start,
@@ -237,16 +231,15 @@ def _scale(head: Head, d_head: int, dtype: str) -> Fraction:
     return scale
 
 
-def _mlp(name: str, layer: PlacedLayer, writer: _Writer) -> dict[str, Array]:
-    size = sum(max(1, len(mlp.neurons)) for mlp in layer.mlps)
-    c_fc, b_fc = writer.zeros(writer.d_model, size), writer.zeros(size)
-    c_proj, b_proj = writer.zeros(size, writer.d_model), writer.zeros(writer.d_model)
+def _mlp(name: str, layer: PlacedLayer, sizes: LayerConfig, writer: _Writer) -> dict[str, Array]:
+    c_fc, b_fc = writer.zeros(writer.d_model, sizes.d_mlp), writer.zeros(sizes.d_mlp)
+    c_proj, b_proj = writer.zeros(sizes.d_mlp, writer.d_model), writer.zeros(writer.d_model)
     first = 0
     for mlp in layer.mlps:
         for i, neuron in enumerate(mlp.neurons):
             writer.read(c_fc, b_fc, first + i, neuron.pre)
             writer.write(c_proj, first + i, neuron.writes)
-        first += max(1, len(mlp.neurons))
+        first += neuron_count(mlp)
     writer.add_biases(b_proj, (mlp.bias for mlp in layer.mlps))
     return {
         f"{name}.c_fc.weight": c_fc,

@@ -1,14 +1,27 @@
-"""Dataflow graph -> placed graph: a layer for each operation, a column for each direction."""
+"""Dataflow graph -> placed graph: a layer for each operation, a column for each direction.
+
+Times: embeddings are written at 0, by the heads of layer L at 2 L + 1, by its neurons at 2 L + 2.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.graph import Graph, Head, MlpOp, reads, writes
+from handcraft.compiler.graph import (
+    Graph,
+    Head,
+    MlpOp,
+    TokenReadout,
+    readout_forms,
+    reads,
+    writes,
+)
+from handcraft.runtime.config import LayerConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from handcraft.compiler.forms import Direction
 
@@ -23,16 +36,27 @@ class PlacedLayer:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A graph with its layers, and the column of each direction in the residual stream."""
+    """A graph with its layers, their sizes, and the columns of the residual stream.
+
+    Attributes:
+        graph: the graph.
+        layers: where each operation stands.
+        columns: of each direction; those of one variable follow each other.
+        sizes: heads and neurons of each layer, at least those that it has.
+        clears: names of operations in the layers that no graph knows: they set directions that
+            nothing reads any more to 0, so that others can have their columns.
+    """
 
     graph: Graph
     layers: tuple[PlacedLayer, ...]
     columns: Mapping[Direction, int]
+    sizes: tuple[LayerConfig, ...]
+    clears: frozenset[str] = frozenset()
 
     @property
     def d_model(self) -> int:
         """Width of the residual stream."""
-        return max(1, len(self.columns))
+        return max(self.columns.values(), default=0) + 1
 
     def show(self) -> str:
         """Return the placement as text."""
@@ -51,10 +75,31 @@ class Placed:
         return "\n".join(lines) + "\n"
 
 
+@dataclass(slots=True)
+class Lifetime:
+    """When a direction is written and read, in steps.
+
+    The heads of layer L are step 2 L, its neurons 2 L + 1; the embeddings write at -1, and the
+    read-out reads after the last layer.
+    """
+
+    first_write: int
+    last_write: int
+    first_read: int
+    last_read: int
+
+
 def place(graph: Graph) -> Placed:
     """Give every operation the earliest layer in which all it reads has been written."""
+    times = earliest(graph)
+    assert times is not None, "a graph without limits has a placement"
+    return placed_at(graph, times)
+
+
+def placed_at(graph: Graph, times: Sequence[int]) -> Placed:
+    """Place each operation at its time; layers in which nothing happens are left out."""
     slots: dict[int, list[Head | MlpOp]] = {}
-    for op, time in zip(graph.ops, _times(graph), strict=True):
+    for op, time in zip(graph.ops, times, strict=True):
         slots.setdefault(time, []).append(op)
     layers = []
     for number in range(max(slots, default=0) // 2 + 1):
@@ -66,58 +111,142 @@ def place(graph: Graph) -> Placed:
     for variable in graph.variables:
         for index in range(len(variable.labels)):
             columns[(variable.name, index)] = len(columns)
-    placed = Placed(graph, tuple(layers), columns)
+    placed = Placed(graph, tuple(layers), columns, tuple(map(own_size, layers)))
     verify(placed)
     return placed
 
 
-def verify(placed: Placed) -> None:
-    """Assert that readers come after writers and no two directions share a column."""
-    assert len(set(placed.columns.values())) == len(placed.columns)
-    embedded = _embedded(placed.graph)
-    reads_at: dict[Direction, list[int]] = {}
-    writes_at: dict[Direction, list[int]] = {}
-    for number, layer in enumerate(placed.layers):
-        for step, ops in ((2 * number, layer.heads), (2 * number + 1, layer.mlps)):
-            for op in ops:
-                for d in reads(op):
-                    reads_at.setdefault(d, []).append(step)
-                for d in writes(op):
-                    writes_at.setdefault(d, []).append(step)
-    for d, steps in writes_at.items():
-        read = reads_at.get(d, [])
-        if d in embedded:
-            assert all(r <= min(steps) for r in read), f"{d} is read after it was overwritten"
-        else:
-            assert all(r > max(steps) for r in read), f"{d} is read before it is whole"
+def own_size(layer: PlacedLayer) -> LayerConfig:
+    """Return how many heads and neurons a layer needs, and how wide its widest head is."""
+    return LayerConfig(
+        n_head=len(layer.heads),
+        d_head=max((head_width(h) for h in layer.heads), default=0),
+        d_mlp=sum(neuron_count(mlp) for mlp in layer.mlps),
+    )
 
 
-def _times(graph: Graph) -> list[int]:
-    """Return a time for each operation: 2 L + 1 for the heads of layer L, 2 L + 2 for its neurons.
+def head_width(head: Head) -> int:
+    """Return the width that a head needs."""
+    return max(1, len(head.queries), len(head.columns))
+
+
+def neuron_count(mlp: MlpOp) -> int:
+    """Return how many neurons an operation takes; one that only adds a bias takes one."""
+    return max(1, len(mlp.neurons))
+
+
+def earliest(graph: Graph, allowed: Callable[[int], bool] = lambda time: True) -> list[int] | None:
+    """Return the earliest time for each operation, or None where no allowed one is left.
 
     What the embeddings write is read as they wrote it, so an operation that adds to it waits for
     all that read it; anything else is read after all that write it.
     """
     embedded = _embedded(graph)
+    reads_of, writes_of = [reads(op) for op in graph.ops], [writes(op) for op in graph.ops]
+    end = 2 * len(graph.ops) + 2
     last_read: dict[Direction, int] = {}
     for _ in range(len(graph.ops) + 1):
         times: list[int] = []
         written: dict[Direction, int] = {}
-        for op in graph.ops:
-            ready = max((written.get(d, 0) for d in reads(op) - embedded), default=0)
-            until = max((last_read.get(d, 0) for d in writes(op) & embedded), default=0)
-            if isinstance(op, Head):
-                times.append(max((ready + 1) // 2 * 2, until // 2 * 2) + 1)
-            else:
-                times.append(max((ready + 2) // 2 * 2, (until + 1) // 2 * 2))
-            written |= {d: max(written.get(d, 0), times[-1]) for d in writes(op)}
+        for op, read, targets in zip(graph.ops, reads_of, writes_of, strict=True):
+            ready = 1 + max((written.get(d, 0) for d in read - embedded), default=0)
+            until = max((last_read.get(d, 0) for d in targets & embedded), default=0)
+            time = max(ready, until)
+            while time % 2 != isinstance(op, Head) or not allowed(time):
+                time += 1
+                if time > end:
+                    return None
+            times.append(time)
+            written |= {d: max(written.get(d, 0), time) for d in targets}
         before = last_read
         last_read = {}
-        for op, time in zip(graph.ops, times, strict=True):
-            last_read |= {d: max(last_read.get(d, 0), time) for d in reads(op) & embedded}
+        for read, time in zip(reads_of, times, strict=True):
+            last_read |= {d: max(last_read.get(d, 0), time) for d in read & embedded}
         if last_read == before:
             break
     return times
+
+
+def lifetimes(placed: Placed) -> dict[Direction, Lifetime]:
+    """Return when each direction is written and read; what clears columns does not count."""
+    end = 2 * len(placed.layers)
+    lives = {d: Lifetime(end, -1, end + 1, -1) for d in placed.columns}
+    for d in _embedded(placed.graph):
+        lives[d].first_write = -1
+    for step, op in _steps(placed):
+        for d in reads(op):
+            lives[d].first_read = min(lives[d].first_read, step)
+            lives[d].last_read = step
+        for d in writes(op):
+            lives[d].first_write = min(lives[d].first_write, step)
+            lives[d].last_write = step
+    for d in read_out(placed.graph):
+        lives[d].last_read = end
+    return lives
+
+
+def read_out(graph: Graph) -> frozenset[Direction]:
+    """Return the directions that the unembedding reads."""
+    forms = {d for form in readout_forms(graph.readout) for d in form.directions}
+    if isinstance(graph.readout, TokenReadout):
+        sizes = {v.name: len(v.labels) for v in graph.variables}
+        name = graph.readout.variable
+        forms |= {(name, i) for i in range(sizes[name])}
+    return frozenset(forms)
+
+
+def verify(placed: Placed) -> None:
+    """Assert that readers come after writers, and that columns are shared one after the other."""
+    embedded = _embedded(placed.graph)
+    overwritten: dict[Direction, int] = {}
+    for step, op in _steps(placed):
+        for d in writes(op) & embedded:
+            overwritten.setdefault(d, step)
+    for step, op in _steps(placed):
+        for d in reads(op) & overwritten.keys():
+            assert step <= overwritten[d], f"{d} is read after it was overwritten"
+    lives = lifetimes(placed)
+    for d, life in lives.items():
+        if d not in embedded:
+            assert life.first_read > life.last_write, f"{d} is read before it is whole"
+    _verify_sharing(placed, lives)
+    for layer, size in zip(placed.layers, placed.sizes, strict=True):
+        own = own_size(layer)
+        given = (size.n_head, size.d_head, size.d_mlp)
+        for needed, held in zip((own.n_head, own.d_head, own.d_mlp), given, strict=True):
+            assert needed <= held, "a layer is larger than its sizes"
+
+
+def _verify_sharing(placed: Placed, lives: Mapping[Direction, Lifetime]) -> None:
+    """Assert that whatever had a column before is cleared after its last use, in time."""
+    sharing: dict[int, list[Direction]] = {}
+    for d, column in placed.columns.items():
+        sharing.setdefault(column, []).append(d)
+    cleared = dict(_clearings(placed))
+    for directions in sharing.values():
+        ordered = sorted(directions, key=lambda d: lives[d].first_write)
+        for old, new in pairwise(ordered):
+            assert old in cleared, f"{old} and {new} share a column"
+            life, step = lives[old], cleared[old]
+            assert max(life.last_write + 1, life.last_read) <= step, f"{old} is cleared too early"
+            assert step < lives[new].first_write, f"{old} is cleared too late for {new}"
+
+
+def _clearings(placed: Placed) -> Iterator[tuple[Direction, int]]:
+    """Yield each direction that is cleared, and at which step."""
+    for number, layer in enumerate(placed.layers):
+        for mlp in layer.mlps:
+            if mlp.name in placed.clears:
+                yield from ((d, 2 * number + 1) for d in writes(mlp))
+
+
+def _steps(placed: Placed) -> Iterator[tuple[int, Head | MlpOp]]:
+    """Yield the operations of the graph in order, each with its step."""
+    for number, layer in enumerate(placed.layers):
+        yield from ((2 * number, head) for head in layer.heads)
+        for mlp in layer.mlps:
+            if mlp.name not in placed.clears:
+                yield 2 * number + 1, mlp
 
 
 def _embedded(graph: Graph) -> frozenset[Direction]:

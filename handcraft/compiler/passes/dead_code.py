@@ -10,18 +10,15 @@ from handcraft.compiler.graph import (
     Column,
     Graph,
     Head,
-    LogitReadout,
     Neuron,
-    NumberReadout,
     Op,
-    Readout,
     TokenReadout,
-    ValueReadout,
     Writes,
     form_writes,
     readout_forms,
     reads,
 )
+from handcraft.compiler.passes.rewriting import rewritten
 
 
 def without_dead_code(graph: Graph, needed: frozenset[Direction]) -> Graph:
@@ -41,6 +38,15 @@ def without_dead_code(graph: Graph, needed: frozenset[Direction]) -> Graph:
             ops.append(kept)
             live.update(reads(kept))
     return _renumbered(replace(graph, ops=tuple(reversed(ops))), live)
+
+
+def needed_directions(graph: Graph) -> frozenset[Direction]:
+    """Return the directions that the read-out reads besides its forms."""
+    if not isinstance(graph.readout, TokenReadout):
+        return frozenset()
+    name = graph.readout.variable
+    sizes = {v.name: len(v.labels) for v in graph.variables}
+    return frozenset((name, i) for i in range(sizes[name]))
 
 
 def _kept(op: Op, live: set[Direction]) -> Op | None:
@@ -93,33 +99,5 @@ def _renumbered(graph: Graph, live: set[Direction]) -> Graph:
     def written(old: Writes) -> Writes:
         return tuple(sorted((numbers[d], c) for d, c in old))
 
-    def op(old: Op) -> Op:
-        if isinstance(old, Head):
-            return replace(
-                old,
-                queries=tuple(map(form, old.queries)),
-                keys=tuple(map(form, old.keys)),
-                columns=tuple(Column(form(c.form), written(c.writes)) for c in old.columns),
-                bias=written(old.bias),
-            )
-        neurons = tuple(Neuron(form(n.pre), written(n.writes)) for n in old.neurons)
-        return replace(old, neurons=neurons, bias=written(old.bias))
-
-    def readout(old: Readout) -> Readout:
-        match old:
-            case TokenReadout():
-                return old
-            case ValueReadout(values, forms):
-                return ValueReadout(values, tuple(map(form, forms)))
-            case LogitReadout(tokens, forms):
-                return LogitReadout(tokens, tuple(map(form, forms)))
-            case NumberReadout(old_form):
-                return NumberReadout(form(old_form))
-
-    return replace(
-        graph,
-        variables=tuple(variables),
-        embeddings=tuple(embeddings),
-        ops=tuple(map(op, graph.ops)),
-        readout=readout(graph.readout),
-    )
+    renumbered = replace(graph, variables=tuple(variables), embeddings=tuple(embeddings))
+    return rewritten(renumbered, form, written, form)

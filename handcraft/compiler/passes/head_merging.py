@@ -1,0 +1,77 @@
+"""Lets one head move all that heads with the same queries and keys move."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+from handcraft.compiler.forms import Direction
+from handcraft.compiler.graph import Graph, Head, Op, Writes, form_writes, reads, writes
+from handcraft.compiler.place import place
+
+
+def with_merged_heads(graph: Graph) -> Graph:
+    """Return the graph with heads of one pattern joined wherever that takes no more layers."""
+    layers: int | None = None
+    merged = True
+    while merged:
+        merged = False
+        for one, other in combinations(graph.ops, 2):
+            if not (isinstance(one, Head) and isinstance(other, Head) and _same(one, other)):
+                continue
+            layers = len(place(graph).layers) if layers is None else layers
+            joined = _joined(graph, one, other)
+            if joined is not None and len(place(joined).layers) <= layers:
+                graph, merged = joined, True
+                break
+    return graph
+
+
+def _same(one: Head, other: Head) -> bool:
+    """Return whether two heads look at the same keys, by the same scores."""
+    return (one.queries, one.keys, one.gap) == (other.queries, other.keys, other.gap)
+
+
+def _joined(graph: Graph, one: Head, other: Head) -> Graph | None:
+    """Return the graph with two heads as one, or None where one needs what the other writes."""
+    head = replace(
+        one,
+        columns=(*one.columns, *other.columns),
+        bias=_sum(one.bias, other.bias),
+        largest=max(one.largest, other.largest),
+        text=one.text if other.text in one.text else f"{one.text}; {other.text}",
+    )
+    rest = [op for op in graph.ops if op.name not in (one.name, other.name)]
+    ops = _in_order(graph, [*rest, head])
+    return None if ops is None else replace(graph, ops=ops)
+
+
+def _sum(one: Writes, other: Writes) -> Writes:
+    total: dict[Direction, Fraction] = dict(one)
+    for d, value in other:
+        total[d] = total.get(d, Fraction(0)) + value
+    return form_writes(total)
+
+
+def _in_order(graph: Graph, ops: list[Op]) -> tuple[Op, ...] | None:
+    """Return operations so that writers precede readers, otherwise in their old order."""
+    number = {op.name: i for i, op in enumerate(graph.ops)}
+    waiting = sorted(ops, key=lambda op: number[op.name])
+    embedded = {(e.variable, i) for e in graph.embeddings for i in range(len(e.rows[0]))}
+    ordered: list[Op] = []
+    while waiting:
+        unwritten = [writes(op) - embedded for op in waiting]
+        ready = next(
+            (
+                op
+                for i, op in enumerate(waiting)
+                if not any(reads(op) & later for j, later in enumerate(unwritten) if j != i)
+            ),
+            None,
+        )
+        if ready is None:
+            return None
+        waiting.remove(ready)
+        ordered.append(ready)
+    return tuple(ordered)

@@ -1,0 +1,94 @@
+"""Rewrites every form and every target of a graph: what the passes over whole graphs share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, assert_never
+
+from handcraft.compiler.graph import (
+    Column,
+    Graph,
+    Head,
+    LogitReadout,
+    MlpOp,
+    Neuron,
+    NumberReadout,
+    Op,
+    Readout,
+    TokenReadout,
+    ValueReadout,
+    Writes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from handcraft.compiler.forms import Form
+
+
+def rewritten(
+    graph: Graph,
+    form: Callable[[Form], Form],
+    written: Callable[[Writes], Writes],
+    read_out: Callable[[Form], Form],
+) -> Graph:
+    """Return a graph with other forms and targets.
+
+    Args:
+        graph: a graph.
+        form: a form that an operation reads -> what it reads instead.
+        written: what an operation writes -> what it writes instead.
+        read_out: a form of the read-out -> what it reads instead.
+    """
+    ops = tuple(rewritten_op(op, form, written) for op in graph.ops)
+    return replace(graph, ops=ops, readout=rewritten_readout(graph.readout, read_out))
+
+
+def all_forms(graph: Graph) -> tuple[Form, ...]:
+    """Return every form that operations read, in order."""
+    return tuple(form for op in graph.ops for form in _forms(op))
+
+
+def _forms(op: Op) -> tuple[Form, ...]:
+    match op:
+        case Head():
+            return (*op.queries, *op.keys, *(c.form for c in op.columns))
+        case MlpOp():
+            return tuple(n.pre for n in op.neurons)
+        case _:
+            assert_never(op)
+
+
+def rewritten_op(
+    op: Op, form: Callable[[Form], Form], written: Callable[[Writes], Writes] = lambda same: same
+) -> Op:
+    """Return an operation with other forms and targets."""
+    match op:
+        case Head():
+            return replace(
+                op,
+                queries=tuple(map(form, op.queries)),
+                keys=tuple(map(form, op.keys)),
+                columns=tuple(Column(form(c.form), written(c.writes)) for c in op.columns),
+                bias=written(op.bias),
+            )
+        case MlpOp():
+            neurons = tuple(Neuron(form(n.pre), written(n.writes)) for n in op.neurons)
+            return replace(op, neurons=neurons, bias=written(op.bias))
+        case _:
+            assert_never(op)
+
+
+def rewritten_readout(readout: Readout, form: Callable[[Form], Form]) -> Readout:
+    """Return a read-out with other forms."""
+    match readout:
+        case TokenReadout():
+            return readout
+        case ValueReadout(values, forms):
+            return ValueReadout(values, tuple(map(form, forms)))
+        case LogitReadout(tokens, forms):
+            return LogitReadout(tokens, tuple(map(form, forms)))
+        case NumberReadout(number):
+            return NumberReadout(form(number))
+        case _:
+            assert_never(readout)
