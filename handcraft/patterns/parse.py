@@ -109,15 +109,14 @@ def _gap(within: Span, start: int) -> Span:
 
 
 def _pattern(node: Node, source: Source, kind: Kind, depth: int) -> syntax.Pattern:
-    span = _span(node, source)
     while isinstance(node, Tree) and node.data == "group":
         opening, inner, closing = node.children
-        span = _span(node, source)
         within = Span(source, _span(opening, source).end, _span(closing, source).start)
         assert isinstance(inner, Tree)
         if len(inner.children) != 1 or _is_empty(inner.children[0]):
             return _alternatives(inner, within, kind, _deeper(depth, within))
         node = inner.children[0]
+    span = _span(node, source)
     if isinstance(node, Token):
         return syntax.AnySymbol(span) if node.type == "ANY" else _symbol(node, source)
 

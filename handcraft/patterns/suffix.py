@@ -28,9 +28,12 @@ Pair: TypeAlias = tuple[int, int]
 def suffix(machine: Machine) -> Suffix | None:
     """Return how the last symbols decide, with as few of them as possible, if they do."""
     states = range(len(machine))
-    if len(states) ** 2 * machine.letter_count > 2 * MOST_PAIRS:
+    if not any(None in row for row in machine.rows):
+        length = _length_of_complete(machine)
+    elif len(states) ** 2 * machine.letter_count <= 2 * MOST_PAIRS:
+        length = _length(machine, combinations(states, 2))
+    else:
         return None
-    length = _length(machine, combinations(states, 2))
     if length is None:
         return None
     cases = _collected(_cases(machine, lambda _: states))
@@ -78,6 +81,24 @@ def suffix_at_position(machine: Machine) -> SuffixAtPosition | None:
         room -= len(cases)
         every.append(cases)
     return SuffixAtPosition(length, preperiod + length, period, tuple(every))
+
+
+def _length_of_complete(machine: Machine) -> int | None:
+    """Return how many letters it takes until all states have become one; None: no number.
+
+    In a complete machine any two states differ in some answer sooner or later. States that become
+    one within n + 1 letters are those that each letter leads to states which do so within n.
+    """
+    blocks = list(range(len(machine)))
+    for length in range(LONGEST_SUFFIX + 1):
+        if len(set(blocks)) == 1:
+            return length
+        numbers: dict[tuple[int, ...], int] = {}
+        blocks = [
+            numbers.setdefault(tuple(blocks[t] for t in row if t is not None), len(numbers))
+            for row in machine.rows
+        ]
+    return None
 
 
 def _length(machine: Machine, pairs: Iterable[Pair]) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Rational
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from handcraft.errors import ProgramError, Span
 from handcraft.patterns.automaton import Automaton, Name, numbered
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from handcraft.runtime.vocabulary import Token
 
-Table: TypeAlias = Mapping[object, object]
+Table: TypeAlias = Mapping[Any, object]
 
 DEAD = "dead"
 """The state that is added where transitions are missing."""
@@ -92,14 +92,14 @@ def symbols_of_table(table: Table, span: Span | None = None) -> tuple[Token, ...
     return tuple(found)
 
 
-def _states(table: Table, span: Span | None) -> dict[Name, Mapping[object, object]]:
+def _states(table: Table, span: Span | None) -> dict[Name, Table]:
     """Return the rows of a table by their states."""
     if not isinstance(table, Mapping):
         _refuse(f"an automaton is a dict, found {_shown(table)}", span)
     for word in (_START, _ACCEPT):
         if word not in table:
             _refuse(f"the table has no `{word}`", span)
-    states: dict[Name, Mapping[object, object]] = {}
+    states: dict[Name, Table] = {}
     for key, moves in table.items():
         if key in (_START, _ACCEPT):
             continue
@@ -142,8 +142,8 @@ def _known(item: object, states: Iterable[Name], place: str, span: Span | None) 
 
 def _row(
     state: Name,
-    moves: Mapping[object, object],
-    states: Mapping[Name, Mapping[object, object]],
+    moves: Table,
+    states: Mapping[Name, Table],
     places: Mapping[str, int],
     span: Span | None,
 ) -> list[int | None]:
