@@ -140,6 +140,12 @@ def compare(
     return Result(name, length, in_scope, sum(known.values()), differences, first, seconds)
 
 
+def assert_agrees(result: Result) -> None:
+    """Fail where a model differs, or nothing was compared."""
+    assert result.in_scope > 0
+    assert not any(result.differences.values()), (result.differences, result.first)
+
+
 def expected(program: handcraft.Program, text: Input) -> list[Answer] | None:
     """Return the answers at the positions that count, `bos` left out; None for out of scope.
 

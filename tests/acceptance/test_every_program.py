@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import comparing
 import pytest
 import texts
+from comparing import assert_agrees
 
 import handcraft
 from handcraft.checking import check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 TASKS = json.loads((comparing.TESTS / "data" / "programs.json").read_text(encoding="utf-8"))
@@ -31,9 +31,7 @@ every_file = pytest.mark.parametrize("path", comparing.FILES, ids=lambda path: p
 
 
 @every_file
-def test_it_says_what_is_asked_and_what_the_interpreter_says(
-    path: Path, agrees: Callable[[comparing.Result], None]
-) -> None:
+def test_it_says_what_is_asked_and_what_the_interpreter_says(path: Path) -> None:
     program = handcraft.parse(path)
     made = comparing.models(program)
     assert list(made) == [f"O{n} {dtype}" for n in (0, 1, 2) for dtype in comparing.FORMATS]
@@ -44,7 +42,7 @@ def test_it_says_what_is_asked_and_what_the_interpreter_says(
     assert report.holds, report
     room = program.context - (program.typed.vocabulary.bos is not None)
     drawn = texts.inputs(path.stem, program, room, Random(path.stem))
-    agrees(comparing.compare(path.stem, program, made, drawn, INPUTS))
+    assert_agrees(comparing.compare(path.stem, program, made, drawn, INPUTS))
 
 
 def test_every_task_has_its_program() -> None:

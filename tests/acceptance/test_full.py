@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import comparing
 import pytest
+from comparing import assert_agrees
 from processes import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from comparing import Result
     from processes import Futures
 
 INPUTS = 10_000
@@ -28,6 +30,6 @@ def full_run(request: pytest.FixtureRequest) -> Iterator[Futures]:
 @pytest.mark.parametrize("length", comparing.LENGTHS)
 @pytest.mark.parametrize("path", comparing.FILES, ids=lambda path: path.stem)
 def test_random_inputs(
-    path: Path, length: int, full_run: Futures, agrees: Callable[[comparing.Result], None]
+    path: Path, length: int, full_run: Futures, in_table: Callable[[Result], Result]
 ) -> None:
-    agrees(full_run[path, length].result())
+    assert_agrees(in_table(full_run[path, length].result()))

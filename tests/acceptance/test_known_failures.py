@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import comparing
 import pytest
 import texts
+from comparing import assert_agrees
 
 import handcraft
 from handcraft.checking import check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from handcraft.runtime.model import Model
 
@@ -52,24 +53,22 @@ def exact(text: str, *, longest: int = LONGEST) -> Mapping[str, Model]:
 
 @pytest.mark.parametrize("length", [10, 20, 40])
 @pytest.mark.parametrize("name", sorted(LONG))
-def test_it_stays_right_as_texts_grow(
-    name: str, length: int, agrees: Callable[[comparing.Result], None]
-) -> None:
+def test_it_stays_right_as_texts_grow(name: str, length: int) -> None:
     path = next(path for path in comparing.FILES if path.stem == LONG[name])
     program = comparing.filled(path, length)
     drawn = texts.inputs(path.stem, handcraft.parse(path), length, Random(length))
     made = {"as it comes": handcraft.compile(program)}
-    agrees(comparing.compare(path.stem, program, made, drawn, INPUTS))
+    assert_agrees(comparing.compare(path.stem, program, made, drawn, INPUTS))
 
 
 @pytest.mark.parametrize("length", [10, 20, 40])
-def test_balance_of_one_pair_stays_right_as_texts_grow(
-    length: int, agrees: Callable[[comparing.Result], None]
-) -> None:
+def test_balance_of_one_pair_stays_right_as_texts_grow(length: int) -> None:
     program = handcraft.parse(ONE_PAIR, context=length)
     drawn = texts.inputs("dyck1_ptf", program, length, Random(length))
     model = handcraft.compile(program)
-    agrees(comparing.compare("shuffle_dyck1", program, {"as it comes": model}, drawn, INPUTS))
+    assert_agrees(
+        comparing.compare("shuffle_dyck1", program, {"as it comes": model}, drawn, INPUTS)
+    )
     balanced = "(" * (length // 2) + ")" * (length // 2)
     assert model.run(balanced) == [True] * length
 

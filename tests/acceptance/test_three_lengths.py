@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import comparing
 import pytest
+from comparing import assert_agrees
 from processes import started
 
 import handcraft
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from comparing import Result
     from processes import Futures
 
 LONGEST = 5
@@ -31,9 +33,9 @@ def some(request: pytest.FixtureRequest) -> Iterator[Futures]:
 @pytest.mark.parametrize("length", comparing.LENGTHS)
 @every_file
 def test_random_inputs(
-    path: Path, length: int, some: Futures, agrees: Callable[[comparing.Result], None]
+    path: Path, length: int, some: Futures, in_table: Callable[[Result], Result]
 ) -> None:
-    agrees(some[path, length].result())
+    assert_agrees(in_table(some[path, length].result()))
 
 
 @every_file
