@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from handcraft.errors import ProgramError, Source
 from handcraft.patterns.build import automaton_of
@@ -11,6 +13,7 @@ from handcraft.runtime.vocabulary import Kind, Vocabulary, vocabulary
 
 AB = vocabulary("characters", "ab")
 WORDS = vocabulary("words", ["hello", "world", "how", "?"], bos="^", eos=".")
+KINDS: tuple[Kind, ...] = ("characters", "words", "integers")
 DIGITS = vocabulary("integers", range(10))
 
 BRACKETS = [
@@ -184,3 +187,14 @@ def mistake(pattern: str, words: Vocabulary | None) -> ProgramError:
     with pytest.raises(ProgramError) as caught:
         automaton_of(pattern, words)
     return caught.value
+
+
+@given(st.text("ab()[]{}|&~.*+?^$\\-,2 \nd", max_size=12), st.sampled_from(KINDS))
+@settings(max_examples=500)
+def test_any_text_is_a_pattern_or_a_mistake_with_a_place(text: str, kind: Kind) -> None:
+    try:
+        parse_pattern(Source(text), kind)
+    except ProgramError as error:
+        assert error.span is not None  # noqa: PT017  # either outcome is right
+        assert error.help is not None  # noqa: PT017
+        assert 0 <= error.span.start <= len(text)  # noqa: PT017
