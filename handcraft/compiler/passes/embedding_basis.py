@@ -166,9 +166,10 @@ class _Rewriter:
             if variable.name not in old:
                 variables.append(variable)
                 continue
-            embedding = embeddings.pop(variable.name)
-            kept = self._embedded(variable, embedding)
-            if kept is not None:
+            kept = self._embedded(variable, embeddings[variable.name])
+            if kept is None:
+                del embeddings[variable.name]
+            else:
                 variables.append(kept[0])
                 embeddings[variable.name] = kept[1]
         return replace(read, variables=tuple(variables), embeddings=tuple(embeddings.values()))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-from handcraft.compiler.forms import Direction
 from handcraft.compiler.graph import Graph, Head, Op, Writes, form_writes, reads, writes
 from handcraft.compiler.place import place
+
+if TYPE_CHECKING:
+    from handcraft.compiler.forms import Direction
 
 
 def with_merged_heads(graph: Graph) -> Graph:
@@ -61,15 +64,8 @@ def _in_order(graph: Graph, ops: list[Op]) -> tuple[Op, ...] | None:
     embedded = {(e.variable, i) for e in graph.embeddings for i in range(len(e.rows[0]))}
     ordered: list[Op] = []
     while waiting:
-        unwritten = [writes(op) - embedded for op in waiting]
-        ready = next(
-            (
-                op
-                for i, op in enumerate(waiting)
-                if not any(reads(op) & later for j, later in enumerate(unwritten) if j != i)
-            ),
-            None,
-        )
+        unwritten = {d for op in waiting for d in writes(op)} - embedded
+        ready = next((op for op in waiting if not reads(op) & unwritten), None)
         if ready is None:
             return None
         waiting.remove(ready)

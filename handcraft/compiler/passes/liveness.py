@@ -204,9 +204,9 @@ def _clear(
         for sign in (1, -1) if d in negative else (1,):
             pre = direction(*d).scaled(sign)
             neurons.append(Neuron(pre, ((d, Fraction(-sign)),)))
-    last = next(op for op in reversed(graph.ops) if any(read[0] == name for read in reads(op)))
+    readers = [op for op in graph.ops if any(read[0] == name for read in reads(op))]
     text = f"clears `{name}`, whose directions are used again"
-    return MlpOp(f"clear {name}", tuple(neurons), (), text, last.span)
+    return MlpOp(f"clear {name}", tuple(neurons), (), text, (readers or graph.ops)[-1].span)
 
 
 def _may_be_negative(graph: Graph) -> frozenset[Direction]:
