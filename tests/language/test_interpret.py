@@ -124,3 +124,17 @@ def test_assumptions_say_which_inputs_are_in_scope() -> None:
     program = handcraft.parse('vocab "ab"; context 4; assume tokens == "a"; output indices;')
     assert program.meaning("aa").in_scope
     assert not program.meaning("ab").in_scope
+
+
+def test_true_and_one_are_told_apart_wherever_results_are_kept() -> None:
+    assert run("str(True if tokens == 'a' else 1)", "abab") == ["True", "1", "True", "1"]
+    assert run("str(1 if tokens == 'a' else True)", "abab") == ["1", "True", "1", "True"]
+
+
+def test_of_two_equal_reasons_the_one_that_was_met_is_shown() -> None:
+    unread = "indices > 5 and 1 / indices > 0"
+    with pytest.raises(MeaningError) as caught:
+        run(f"1 if {unread} else 1 / (indices * 2)", "a")
+    assert caught.value.span is not None
+    assert "1 / (indices * 2)" in str(caught.value)
+    assert "^" * len("1 / (indices * 2)") in str(caught.value)
