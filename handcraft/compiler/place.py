@@ -6,13 +6,16 @@ Times: embeddings are written at 0, by the heads of layer L at 2 L + 1, by its n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from handcraft.compiler.forms import Direction, direction
 from handcraft.compiler.graph import (
     Graph,
     Head,
     MlpOp,
+    Neuron,
     TokenReadout,
     readout_forms,
     reads,
@@ -22,8 +25,6 @@ from handcraft.runtime.config import LayerConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from handcraft.compiler.forms import Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +237,12 @@ def _clearings(placed: Placed) -> Iterator[tuple[Direction, int]]:
     """Yield each direction that is cleared, and at which step."""
     for number, layer in enumerate(placed.layers):
         for mlp in layer.mlps:
-            if mlp.name in placed.clears:
-                yield from ((d, 2 * number + 1) for d in writes(mlp))
+            if mlp.name not in placed.clears:
+                continue
+            for neuron in mlp.neurons:
+                d = neuron.writes[0][0]
+                if neuron == Neuron(direction(*d), ((d, Fraction(-1)),)):
+                    yield d, 2 * number + 1
 
 
 def _steps(placed: Placed) -> Iterator[tuple[int, Head | MlpOp]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import handcraft
 from handcraft.compiler.assemble import assemble
 from handcraft.compiler.describe import describe
 from handcraft.compiler.forms import direction
-from handcraft.compiler.graph import Graph, Op, TokenReadout
+from handcraft.compiler.graph import Graph, Neuron, Op, TokenReadout
 from handcraft.compiler.passes.liveness import with_shared_columns
 from handcraft.compiler.passes.sizes import parameters
 from handcraft.compiler.place import Placed, place, verify
@@ -83,6 +84,22 @@ def test_a_shared_column_without_its_neurons_is_refused() -> None:
     )
     with pytest.raises(AssertionError, match="share a column"):
         verify(replace(shared, layers=layers, clears=frozenset()))
+
+
+def test_a_neuron_that_does_not_take_away_the_whole_number_clears_nothing() -> None:
+    shared = shared_chain()
+    half = Neuron(direction(*X), ((X, Fraction(-1, 2)),))
+    layers = tuple(
+        replace(
+            layer,
+            mlps=tuple(
+                replace(m, neurons=(half,)) if m.name in shared.clears else m for m in layer.mlps
+            ),
+        )
+        for layer in shared.layers
+    )
+    with pytest.raises(AssertionError, match="share a column"):
+        verify(replace(shared, layers=layers))
 
 
 def test_a_column_cleared_too_late_is_refused() -> None:
