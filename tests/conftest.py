@@ -6,6 +6,7 @@ three lengths, and every short input; with `-m full` 10,000, in two processes.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,10 @@ ON_REQUEST = {"test_full.py": "-m full", "test_three_lengths.py": "--random-inpu
 
 RESULTS: pytest.StashKey[list[Result]] = pytest.StashKey()
 """What the long runs of `tests/acceptance` found."""
+
+# Set before numpy is loaded: for small matrices a second thread costs more than it gives.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 
 # The same examples in every run; `--hypothesis-profile thorough` draws new ones, and many more.
 settings.register_profile("reproducible", derandomize=True, deadline=None, max_examples=100)

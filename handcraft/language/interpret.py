@@ -79,7 +79,7 @@ WAYS_OUT: Mapping[str, str] = {
 }
 """What to do where a program has no meaning, by the code of the reason."""
 
-MOST_KEPT = 1 << 16
+MOST_KEPT = 1 << 15
 """Results of element-wise functions, and means, that are kept for later inputs."""
 
 

@@ -1,4 +1,4 @@
-"""Comparisons side by side: two processes, each on one thread."""
+"""Comparisons side by side, in two processes."""
 
 from __future__ import annotations
 
@@ -34,9 +34,6 @@ def started(request: pytest.FixtureRequest, count: int) -> Iterator[Futures]:
         for item in request.session.items
         if isinstance(item, pytest.Function) and request.fixturename in item.fixturenames
     ]
-    with pytest.MonkeyPatch.context() as environment:
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            environment.setenv(name, "1")
-        with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
-            yield {call: pool.submit(comparing.compare_at, *call, count) for call in calls}
-            pool.shutdown(cancel_futures=True)
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+        yield {call: pool.submit(comparing.compare_at, *call, count) for call in calls}
+        pool.shutdown(cancel_futures=True)

@@ -131,10 +131,14 @@ def test_a_value_may_be_wider_than_every_key(statements: str) -> None:
 )
 @pytest.mark.parametrize("value", ["tokens", "indices", 'tokens == "a"'])
 def test_an_empty_selection_has_any_default(value: str, default: str) -> None:
-    header = 'vocab "ab"; context 4;'
-    exact(f"{header} output aggregate(select(indices, indices - 2, ==), {value}, {default});")
-    first = 'first(select(tokens, "b", ==))'
-    exact(f"{header} attention bidirectional; output aggregate({first}, {value}, {default});")
+    selector = "select(indices, indices - 2, ==)"
+    exact(f'vocab "ab"; context 4; output aggregate({selector}, {value}, {default});')
+
+
+@pytest.mark.parametrize("default", ["1/2", '"none"', "True", "tokens"])
+def test_so_has_a_selection_that_is_empty_on_some_texts(default: str) -> None:
+    header = 'vocab "ab"; context 4; attention bidirectional;'
+    exact(f'{header} output aggregate(first(select(tokens, "b", ==)), indices, {default});')
 
 
 @pytest.mark.parametrize("op", ["==", "!=", "<", "<=", ">", ">="])
