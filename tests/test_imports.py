@@ -17,6 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "version"}),
     frozenset({"runtime"}),
+    frozenset({"patterns"}),
     frozenset({"language"}),
     frozenset({"compiler"}),
     frozenset({"checking", "explain", "testing"}),
@@ -29,7 +30,16 @@ LAYERS: tuple[frozenset[str], ...] = (
 LANGUAGE = (
     *("literals", "wording", "suggestions", "syntax", "stumble", "mistakes", "parse"),
     *("unparse", "dump", "files", "library", "elementary", "values", "domains", "typed"),
-    *("domain_rules", "reach", "builder", "places", "interpret", "compile_time", "calls"),
+    *(
+        "domain_rules",
+        "distinct",
+        "reach",
+        "builder",
+        "places",
+        "interpret",
+        "compile_time",
+        "calls",
+    ),
     *("operators", "tables", "expressions", "builtins", "header", "results", "window", "vetting"),
     *("elaborate", "typed_text", "program", "__init__"),
 )
@@ -37,7 +47,10 @@ LANGUAGE = (
 
 LIBRARIES = {
     "numpy": ("runtime.", "compiler.assemble", "compiler.rounding"),
-    "lark": ("language.parse", "language.mistakes", "language.stumble"),
+    "lark": (
+        *("language.parse", "language.mistakes", "language.stumble"),
+        *("patterns.parse", "patterns.mistakes"),
+    ),
     "click": ("cli.",),
     "rich": ("cli.",),
     "hypothesis": ("testing",),

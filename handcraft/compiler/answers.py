@@ -18,7 +18,6 @@ from handcraft.compiler.graph import (
 )
 from handcraft.compiler.levels import LINEAR_READOUT
 from handcraft.compiler.neurons import Layer, Unit
-from handcraft.errors import ProgramError, Span
 from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, is_numeric, union
 from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, TypedProgram
 from handcraft.language.values import Undefined, Value, order
@@ -26,6 +25,7 @@ from handcraft.language.values import Undefined, Value, order
 if TYPE_CHECKING:
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.sops import Sops
+    from handcraft.errors import Span
 
 MARGIN = 1024
 """Least distance of the right logit from the others: exp(-1024) is 0 in every format."""
@@ -47,21 +47,29 @@ def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
                 program, draft, sops, _allowed(program, draft, sops, choices, span), span
             )
         case Logits(tokens, values, span):
-            spacing = _spacing(sops, values)
-            for value in values:
-                draft.resolve(sops.number(value), spacing / 2, span)
+            margin = _logit_margin(draft, sops, values, span)
             forms = tuple(_without_constant(sops, sops.number(v)) for v in values)
-            return draft.finished(LogitReadout(tokens, forms), (), spacing)
+            return draft.finished(LogitReadout(tokens, forms), (), margin)
         case Output(value):
             return _output(draft, sops, value)
         case _:
             assert_never(program.result)
 
 
-def _spacing(sops: Sops, values: Sequence[int]) -> Fraction:
-    """Return the least distance of two different logits."""
-    every = as_lattice(union(*(sops.facts.domain(v) for v in values)))
-    return every.spacing
+def _logit_margin(draft: Draft, sops: Sops, values: Sequence[int], span: Span) -> Fraction:
+    """Return the least distance of two logits that are told apart.
+
+    It is that of two different ones, where float32 resolves it; else what float32 does resolve, and
+    closer ones count as equal.
+    """
+    spacing = as_lattice(union(*(sops.facts.domain(v) for v in values))).spacing
+    forms = [sops.number(value) for value in values]
+    resolved = max(draft.precision.resolved(form) for form in forms) * FORMAT
+    if spacing < 2 * resolved:
+        return 2 * resolved
+    for form in forms:
+        draft.resolve(form, spacing / 2, span)
+    return spacing
 
 
 Decision = tuple[Mapping[Value, Form], Fraction]
@@ -145,22 +153,40 @@ def _allowed(
     span: Span,
 ) -> Decision:
     """Return 1 for the tokens that are allowed; for `eos` also where no other is."""
-    forms: dict[Value, Form] = {}
+    reasons: dict[Value, list[Form]] = {}
     for token, condition in choices:
-        op = program.nodes[token].op
-        if not isinstance(op, Constant) or op.value in forms:
-            message = "this version can only allow constant tokens, each once"
-            help_ = 'write one `allow "a" if ...;` for each token'
-            raise ProgramError("not-yet", message, program.nodes[token].span, help=help_)
-        forms[op.value] = sops.truth(condition)
+        holds = sops.truth(condition)
+        said = program.nodes[token].op
+        if isinstance(said, Constant):
+            reasons.setdefault(said.value, []).append(holds)
+            continue
+        onehot = sops.onehot(token)
+        for value, here in zip(onehot.values, onehot.forms, strict=True):
+            both = _neurons(draft, "allowed", (here + holds.plus(-1),), (1,), 0, span)
+            reasons.setdefault(value, []).append(both)
+    forms: dict[Value, Form] = {}
+    for possible, parts in reasons.items():
+        forms[possible] = parts[0]
+        if len(parts) > 1:
+            none = combine((-1, part) for part in parts).plus(1)
+            forms[possible] = _neurons(draft, "allowed", (none,), (-1,), 1, span)
     eos = program.vocabulary.eos
     if eos is not None:
-        name = draft.variable("nothing_allowed", ("true",), "no token is allowed", span)
-        pre = combine((-1, form) for form in forms.values()).plus(1)
-        layer = Layer((Unit(pre, {0: Fraction(1)}),), (Fraction(0),))
-        draft.compute(name, layer, [(name, 0)], "no token is allowed", span)
-        forms[eos] = forms.get(eos, constant(0)) + direction(name, 0)
+        none = combine((-1, form) for form in forms.values()).plus(1)
+        nothing = _neurons(draft, "nothing_allowed", (none,), (1,), 0, span)
+        forms[eos] = forms.get(eos, constant(0)) + nothing
     return forms, Fraction(1)
+
+
+def _neurons(
+    draft: Draft, name: str, pres: Sequence[Form], weights: Sequence[int], bias: int, span: Span
+) -> Form:
+    """Return a bias and neurons, each with its weight, that say yes or no."""
+    unique = draft.variable(name, ("true",), "what may come next", span)
+    units = tuple(Unit(p, {0: Fraction(w)}) for p, w in zip(pres, weights, strict=True))
+    layer = Layer(units, (Fraction(bias),), (Fraction(1),), is_one=True)
+    draft.compute(unique, layer, [(unique, 0)], "what may come next", span)
+    return direction(unique, 0)
 
 
 def _tokens(

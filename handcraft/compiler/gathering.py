@@ -254,10 +254,10 @@ class Gathering:
         units = []
         for w in sorted(set(widths) - {0}):
             here = combine((1, places[i]) for i, width in enumerate(widths) if width == w)
-            pre = mean.plus(-low) + here.plus(-1).scaled(high - low)
+            pre = mean.plus(-low) + here.plus(-1).scaled(high - low + 1)
             units.append(Unit(pre, {0: Fraction(w)}))
         total = self._variable(node, (NUMBER,))
-        layer = Layer(tuple(units), (Fraction(0),))
+        layer = Layer(tuple(units), (Fraction(0),), is_one=True)
         self.draft.compute(total, layer, [(total, 0)], self.facts.said(node), known.span)
         if not low:
             return direction(total, 0)

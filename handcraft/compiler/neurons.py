@@ -5,12 +5,12 @@ A result is a list of `(pre-activation, outputs)`; outputs are numbers by output
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.forms import Form, combine, constant
+from handcraft.compiler.forms import Form, combine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +36,7 @@ class Layer:
         bias: of each output.
         bounds: a bound on the absolute value of each output, whatever is read; None if unknown.
         is_flat: a small error of what is read does not reach the outputs.
+        is_one: at most one neuron is active, the others stay off by more than small errors.
         error: a bound on the error of each output, in roundoffs; None to add it up by neuron.
     """
 
@@ -43,6 +44,7 @@ class Layer:
     bias: tuple[Fraction, ...]
     bounds: tuple[Fraction, ...] | None = None
     is_flat: bool = False
+    is_one: bool = False
     error: Fraction | None = None
 
 
@@ -84,27 +86,54 @@ def interpolate(
 ) -> Layer:
     """Return neurons whose one output is the piecewise linear function through the points.
 
-    The knots are the points, read from the right: near the last point no neuron is active, and
-    the terms that add up to a count from `1/(1+w)` are all positive, so nothing cancels.
+    The knots are the points, read outwards from one of them, where no neuron is active: from the
+    last one, the lowest or the highest, whichever bounds the error best. From the last one the
+    terms that add up to a count from `1/(1+w)` are all positive, so nothing cancels.
 
     `errors` bounds the error of x at each point, in roundoffs. At a point the output has that
     error times the slope there, the roundings of the active neurons, and those of their sum.
     """
+    slopes = [
+        (v - u) / (q - p) for (p, q), (u, v) in zip(pairwise(points), pairwise(values), strict=True)
+    ]
+    last = len(points) - 1
+    starts = sorted({last, values.index(min(values)), values.index(max(values))}, reverse=True)
+    layers = [_outwards(x, points, values, slopes, start) for start in starts]
+    carried = max(
+        (abs(s) * max(e) for s, e in zip(slopes, pairwise(errors), strict=True)),
+        default=Fraction(0),
+    )
+    layer, error = min(layers, key=lambda made: made[1])
+    return replace(layer, error=error + carried)
+
+
+def _outwards(
+    x: Form,
+    points: Sequence[Fraction],
+    values: Sequence[Fraction],
+    slopes: Sequence[Fraction],
+    start: int,
+) -> tuple[Layer, Fraction]:
+    """Return an interpolation with no active neuron at one point, and the error of its sums."""
     units = []
-    slope = Fraction(0)
-    carried = rounded = Fraction(0)
-    total = abs(Fraction(values[-1]))
-    for i in range(len(points) - 2, -1, -1):
-        wanted = (values[i] - values[i + 1]) / (points[i + 1] - points[i])
-        if wanted != slope:
-            pre = combine(((-1, x),)).plus(points[i + 1])
-            units.append(Unit(pre, {0: wanted - slope}))
-            rounded += 3 * abs(wanted - slope) * max(abs(points[i]), abs(points[i + 1]))
-            total += abs(wanted - slope) * (points[i + 1] - points[0])
-        carried = max(carried, abs(wanted) * max(errors[i], errors[i + 1]))
-        slope = wanted
-    error = carried + rounded + (len(units) + 1) * total
-    return Layer(tuple(units), (Fraction(values[-1]),), error=error)
+    rounded = Fraction(0)
+    total = abs(Fraction(values[start]))
+    sides = (
+        (-1, x.scaled(-1), range(start - 1, -1, -1), points[0]),
+        (1, x, range(start, len(points) - 1), points[-1]),
+    )
+    for sign, towards, intervals, end in sides:
+        slope = Fraction(0)
+        for i in intervals:
+            knot = points[i] if sign > 0 else points[i + 1]
+            change = sign * slopes[i] - slope
+            if change:
+                units.append(Unit(towards.plus(-sign * knot), {0: change}))
+                rounded += 3 * abs(change) * max(abs(points[i]), abs(points[i + 1]))
+                total += abs(change) * abs(end - knot)
+            slope += change
+    layer = Layer(tuple(units), (Fraction(values[start]),))
+    return layer, rounded + (len(units) + 1) * total
 
 
 def boxes(variables: Sequence[Sequence[Form]], table: Sequence[int | None], outputs: int) -> Layer:
@@ -116,8 +145,9 @@ def boxes(variables: Sequence[Sequence[Form]], table: Sequence[int | None], outp
         outputs: the number of classes.
 
     The cells of a class are covered by boxes (a set of values for each variable), a neuron each:
-    the sum of the forms of the box's values, minus one less than their number, is 1 inside and at
-    most 0 outside. The class with most boxes is what is left when no box is.
+    twice the sum of the forms of the box's values, minus twice their number less one, is 1 inside
+    and at most -1 outside, so that small errors switch no neuron on. The class with most boxes is
+    what is left when no box is.
     """
     cover = _smallest_cover([len(v) for v in variables], table)
     count = [sum(c == k for c, _ in cover) for k in range(outputs)]
@@ -131,10 +161,10 @@ def boxes(variables: Sequence[Sequence[Form]], table: Sequence[int | None], outp
             for variable, values in zip(variables, box, strict=True)
             if len(values) < len(variable)
         ]
-        pre = combine((1, form) for form in forms).plus(1 - len(forms)) if forms else constant(1)
+        pre = combine((2, form) for form in forms).plus(1 - 2 * len(forms))
         units.append(Unit(pre, {kind: Fraction(1), rest: Fraction(-1)}))
     bias = tuple(Fraction(k == rest) for k in range(outputs))
-    return Layer(tuple(units), bias, (Fraction(1),) * outputs)
+    return Layer(tuple(units), bias, (Fraction(1),) * outputs, is_one=True)
 
 
 def weighted(layer: Layer, results: Sequence[Fraction]) -> Layer:
@@ -144,7 +174,7 @@ def weighted(layer: Layer, results: Sequence[Fraction]) -> Layer:
         for unit in layer.units
     ]
     bias = sum((b * r for b, r in zip(layer.bias, results, strict=True)), Fraction(0))
-    return Layer(tuple(units), (bias,), (max(map(abs, results)),))
+    return Layer(tuple(units), (bias,), (max(map(abs, results)),), is_one=True)
 
 
 def cover_size(sizes: Sequence[int], table: Sequence[int | None], outputs: int) -> int:

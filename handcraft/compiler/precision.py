@@ -69,16 +69,24 @@ class Precision:
             size = self.size(unit.pre)
             error = NEURON_ERROR * size + (0 if layer.is_flat else self.error(unit.pre))
             for k, value in unit.out.items():
-                sizes[k] += abs(value) * size
-                errors[k] += abs(value) * error
+                if layer.is_one:
+                    sizes[k] = max(sizes[k], abs(value) * size + abs(layer.bias[k]))
+                    errors[k] = max(errors[k], abs(value) * error)
+                else:
+                    sizes[k] += abs(value) * size
+                    errors[k] += abs(value) * error
         for k, target in enumerate(targets):
             size = sizes[k] if layer.bounds is None else layer.bounds[k]
             self._add(target, size, errors[k] if layer.error is None else layer.error)
 
     def needed(self, form: Form, gap: Fraction) -> Fraction:
         """Return the unit roundoff at which values of a form this far apart can be told."""
-        error = self.error(form) + NEURON_ERROR * self.size(form)
-        return gap / (ROOM * error) if error else Fraction(1)
+        resolved = self.resolved(form)
+        return gap / resolved if resolved else Fraction(1)
+
+    def resolved(self, form: Form) -> Fraction:
+        """Return how far apart values of a form must be to be told apart, in roundoffs."""
+        return ROOM * (self.error(form) + NEURON_ERROR * self.size(form))
 
     def _add(self, target: Direction, size: Fraction, error: Fraction) -> None:
         self._sizes[target] = self._sizes.get(target, Fraction(0)) + size

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from handcraft.compiler.arithmetic import Arithmetic
 from handcraft.compiler.attention import Attention
 from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.embeddings import Embeddings
@@ -56,6 +57,7 @@ class Sops:
         attention = Attention(self.facts, draft, self, passes)
         self.gathering = Gathering(self.facts, draft, attention, self)
         self.thresholds = Thresholds(program, draft)
+        self.arithmetic = Arithmetic(self.facts, draft, self)
         self._numbers: dict[int, Form] = {}
         self._onehots: dict[int, OneHot] = {}
 
@@ -107,8 +109,13 @@ class Sops:
                 pass
         if isinstance(known.op, Choose) and self.facts.is_scattered(node):
             return self._chosen(node, known.op)
-        if table is not None and table.leaves != (node,):
-            return self._boxed_number(node, table)
+        small = table if table is not None and table.leaves != (node,) else None
+        if isinstance(known.op, Apply) and (small is None or not self._all_categorical(small)):
+            made = self.arithmetic.number(node, known.op)
+            if made is not None:
+                return made
+        if small is not None:
+            return self._boxed_number(node, small)
         raise self._not_yet(known)
 
     def _moves_number(self, node: int, leaf: int, table: Table) -> bool:

@@ -109,7 +109,8 @@ def lattice(low: Numeric, high: Numeric, unit: Fraction, parts: int) -> Domain:
 def as_lattice(domain: Domain) -> Lattice:
     """Return the numbers of a domain as a lattice; booleans count as 0 and 1.
 
-    A list of numbers becomes multiples of a common unit.
+    A list of numbers becomes multiples of a common unit, or of quotients of one where these are
+    further apart.
     """
     match domain:
         case Lattice():
@@ -124,7 +125,10 @@ def as_lattice(domain: Domain) -> Lattice:
             bottom = lcm(*(n.denominator for n in numbers_))
             top = gcd(*(int(n * bottom) for n in numbers_)) or 1
             low, high = normal(min(numbers_)), normal(max(numbers_))
-            return Lattice(low, high, Fraction(top, bottom), 1)
+            multiples = Lattice(low, high, Fraction(top, bottom), 1)
+            unit = Fraction(gcd(*(n.numerator for n in numbers_)) or 1)
+            quotients = Lattice(low, high, unit, max(n.denominator for n in numbers_))
+            return max(multiples, quotients, key=lambda each: each.spacing)
 
 
 def union(*domains: Domain) -> Domain:

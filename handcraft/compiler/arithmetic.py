@@ -1,0 +1,214 @@
+"""Arithmetic of two numbers that is not affine: products, quotients, the larger and the smaller.
+
+A product with something that has a few values is let through one gate for each value, whatever
+the other number is. A product of two numbers with short lists of sums is a difference of squares,
+xy = ((x + y)^2 - (x - y)^2) / 4, each interpolated between the values that it can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import ceil, floor
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from handcraft.compiler.draft import NUMBER
+from handcraft.compiler.facts import numeric
+from handcraft.compiler.forms import Form, combine, constant, direction
+from handcraft.compiler.neurons import Layer, Unit, interpolate
+from handcraft.language.domain_rules import function_domain
+from handcraft.language.domains import Domain, Finite, as_lattice, kinds
+from handcraft.language.typed import Apply, Constant
+
+if TYPE_CHECKING:
+    from handcraft.compiler.draft import Draft
+    from handcraft.compiler.facts import Facts
+    from handcraft.compiler.onehot import OneHot
+    from handcraft.compiler.thresholds import Thresholds
+    from handcraft.language.values import Value
+
+MOST_GATES = 256
+"""Values of a factor that get a gate each."""
+
+MOST_STEPS = 4096
+"""Integers between which a number is rounded."""
+
+
+HALF = Fraction(1, 2)
+
+Rounding: TypeAlias = Callable[[Fraction], "int | bool"]
+
+SIGNS: Mapping[str, Rounding] = {
+    "sign": lambda x: (x > 0) - (x < 0),
+    "indicator": lambda x: x != 0,
+    "truth": lambda x: x != 0,
+    "not": lambda x: x == 0,
+}
+
+ROUNDED: Mapping[str, Rounding] = {"floor": floor, "ceil": ceil, "round": round, "int": int}
+
+
+class Builds(Protocol):
+    """Makes s-ops."""
+
+    thresholds: Thresholds
+
+    def number(self, node: int) -> Form:
+        """Return an s-op as a number."""
+
+    def onehot(self, node: int) -> OneHot:
+        """Return an s-op as a one-hot."""
+
+    def is_free(self, node: int) -> bool:
+        """Return whether an s-op is a function of one one-hot variable."""
+
+    def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
+        """Return bounds on a number's form."""
+
+
+class Arithmetic:
+    """Makes functions of one or two numbers of one program.
+
+    Args:
+        facts: what the program says.
+        draft: the graph under construction.
+        sops: makes s-ops as numbers and one-hots.
+    """
+
+    def __init__(self, facts: Facts, draft: Draft, sops: Builds) -> None:
+        self.facts = facts
+        self.draft = draft
+        self.sops = sops
+
+    def number(self, node: int, op: Apply) -> Form | None:
+        """Return an operation as a number, None where it is none of those made here."""
+        if any("string" in kinds(self.facts.domain(a)) for a in op.arguments):
+            return None
+        match op.function, op.arguments:
+            case "abs", (x,):
+                form = self.sops.number(x)
+                return self._bent(node, constant(0), ((form, 1), (form.scaled(-1), 1)))
+            case "max" | "min" as which, (left, right):
+                a, b = self.sops.number(left), self.sops.number(right)
+                if which == "max":
+                    return self._bent(node, b, ((a - b, 1),))
+                return self._bent(node, a, ((a - b, -1),))
+            case "*", (left, right):
+                return self._product(node, left, right)
+            case "/", (left, right) if self._gates(right) <= MOST_GATES:
+                values = self.facts.values(right)
+                factors: dict[Value, Fraction] = {v: 1 / numeric(v) for v in values if numeric(v)}
+                return self._gated(node, left, right, factors)
+            case "sign" | "indicator" | "truth" | "not" as which, (x,):
+                return self._of(node, x, SIGNS[which], halves=False)
+            case "floor" | "ceil" | "round" | "int" as which, (x,):
+                return self._of(node, x, ROUNDED[which], halves=True)
+            case "//", (x, y) if divisor := self._constant(y):
+                return self._quotient(node, x, divisor)
+            case "%", (x, y) if divisor := self._constant(y):
+                quotient = self._quotient(node, x, divisor)
+                if quotient is None:
+                    return None
+                return self.sops.number(x) - quotient.scaled(divisor)
+            case _:
+                return None
+
+    def _of(self, node: int, x: int, function: Rounding, *, halves: bool) -> Form | None:
+        return self._stepped(
+            node, self.facts.domain(x), self.sops.number(x), function, halves=halves
+        )
+
+    def _bent(self, node: int, base: Form, parts: tuple[tuple[Form, int], ...]) -> Form:
+        """Return a form plus the positive parts of others."""
+        units = tuple(Unit(form, {0: Fraction(sign)}) for form, sign in parts)
+        error = sum((self.draft.precision.error(form) for form, _ in parts), Fraction(0))
+        error += sum((2 * self.draft.precision.size(form) for form, _ in parts), Fraction(0))
+        return base + self._written(node, Layer(units, (Fraction(0),), error=error))
+
+    def _product(self, node: int, left: int, right: int) -> Form | None:
+        ways = sorted((self._gates(factor), factor) for factor in (left, right))
+        few, factor = ways[0]
+        other = right if factor == left else left
+        points = [
+            function_domain(f, [self.facts.domain(left), self.facts.domain(right)]) for f in "+-"
+        ]
+        lists = [p.values for p in points if isinstance(p, Finite)]
+        if len(lists) == len(points) and not self.sops.is_free(factor):
+            return self._squares(node, left, right, [list(map(numeric, v)) for v in lists])
+        if few <= MOST_GATES:
+            factors: dict[Value, Fraction] = {v: numeric(v) for v in self.facts.values(factor)}
+            return self._gated(node, other, factor, factors)
+        return None
+
+    def _gates(self, node: int) -> int:
+        """Return how many neurons it takes to let a number through one gate for each value."""
+        domain = self.facts.domain(node)
+        if not isinstance(domain, Finite):
+            return MOST_GATES + 1
+        free = self.sops.is_free(node)
+        return len(domain.values) * (1 if free else 3)
+
+    def _gated(
+        self, node: int, number: int, choice: int, factors: Mapping[Value, Fraction]
+    ) -> Form:
+        """Return a number times a factor for each value of another s-op.
+
+        With lo <= x <= hi, relu(x - lo - (hi - lo + 1)(1 - h)) is x - lo where h = 1, and 0 where
+        h = 0, also where x is a little off.
+        """
+        x = self.sops.number(number)
+        low, high = self.sops.range(number, x)
+        onehot = self.sops.onehot(choice)
+        units = []
+        offset = []
+        for value, here in zip(onehot.values, onehot.forms, strict=True):
+            factor = factors.get(value, Fraction(0))
+            if factor:
+                pre = x.plus(-low) + here.plus(-1).scaled(high - low + 1)
+                units.append(Unit(pre, {0: factor}))
+                offset.append((factor * low, here))
+        layer = Layer(tuple(units), (Fraction(0),), is_one=True)
+        return self._written(node, layer) + combine(offset)
+
+    def _squares(self, node: int, left: int, right: int, points: list[list[Fraction]]) -> Form:
+        a, b = self.sops.number(left), self.sops.number(right)
+        total = constant(0)
+        for form, sign, places in zip((a + b, a - b), (1, -1), points, strict=True):
+            errors = self.sops.thresholds.errors(form, places)
+            quarters = [sign * p * p / 4 for p in places]
+            total = total + self._written(node, interpolate(form, places, quarters, errors))
+        return total
+
+    def _stepped(
+        self, node: int, domain: Domain, form: Form, function: Rounding, *, halves: bool
+    ) -> Form | None:
+        """Return a function that jumps at whole numbers (or between two) and is flat elsewhere."""
+        numbers = as_lattice(domain)
+        low, high = Fraction(numbers.low), Fraction(numbers.high)
+        wholes = range(floor(low), ceil(high) + 1) if halves else range(1)
+        if len(wholes) > MOST_STEPS:
+            return None
+        points = {low, high}
+        for place in (w + part for w in wholes for part in (Fraction(0), HALF)[: 1 + halves]):
+            near = numbers.distance(place)
+            points |= {p for p in (place - near, place, place + near) if low <= p <= high}
+        places = sorted(points)
+        results = [{0: Fraction(function(p))} for p in places]
+        return self._written(node, self.sops.thresholds.steps(node, form, places, results, 1))
+
+    def _quotient(self, node: int, x: int, divisor: Fraction) -> Form | None:
+        domain = function_domain("/", [self.facts.domain(x), Finite((divisor,))])
+        if domain is None:
+            return None
+        form = self.sops.number(x).scaled(1 / divisor)
+        return self._stepped(node, domain, form, floor, halves=True)
+
+    def _constant(self, node: int) -> Fraction | None:
+        op = self.facts.program.nodes[node].op
+        return numeric(op.value) if isinstance(op, Constant) else None
+
+    def _written(self, node: int, layer: Layer) -> Form:
+        said, span = self.facts.said(node), self.facts.program.nodes[node].span
+        name = self.draft.variable(self.facts.label(node), (NUMBER,), said, span)
+        self.draft.compute(name, layer, [(name, 0)], said, span)
+        return direction(name, 0) if layer.units else constant(layer.bias[0])
