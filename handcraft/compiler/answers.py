@@ -49,7 +49,7 @@ def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
         case Logits(tokens, values, span):
             margin = _logit_margin(draft, sops, values, span)
             forms = tuple(_without_constant(sops, sops.number(v)) for v in values)
-            return draft.finished(LogitReadout(tokens, forms), (), margin)
+            return draft.finished(LogitReadout(tokens, forms), margin)
         case Output(value):
             return _output(draft, sops, value)
         case _:
@@ -206,8 +206,7 @@ def _tokens(
         if token in forms
     }
     draft.send(targets, "readout", span)
-    needed = [(name, i) for i in range(len(vocabulary))]
-    return draft.finished(TokenReadout(name), needed, scale * least - 1)
+    return draft.finished(TokenReadout(name), scale * least - 1)
 
 
 def _output(draft: Draft, sops: Sops, node: int) -> Graph:
@@ -216,12 +215,12 @@ def _output(draft: Draft, sops: Sops, node: int) -> Graph:
         case Finite(values) if not is_numeric(domain) or sops.is_free(node):
             onehot = sops.onehot(node)
             forms = tuple(_without_constant(sops, f.scaled(MARGIN)) for f in onehot.forms)
-            return draft.finished(ValueReadout(onehot.values, forms), (), Fraction(MARGIN))
+            return draft.finished(ValueReadout(onehot.values, forms), Fraction(MARGIN))
         case Finite(values) if (decision := _by_intervals(sops, node)) is not None:
             forms_, least = decision
             scale = _power_of_two(MARGIN / least)
             forms = tuple(_without_constant(sops, forms_[v].scaled(scale)) for v in values)
-            return draft.finished(ValueReadout(values, forms), (), scale * least)
+            return draft.finished(ValueReadout(values, forms), scale * least)
         case Finite(values):
             numbers = [Fraction(v) for v in values if not isinstance(v, str)]
             if _is_fine(numbers):
@@ -279,7 +278,7 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
         form = x.plus(-centre).scaled(v).plus(-v * v / 2).scaled(scale)
         forms.append(_without_constant(sops, form))
     values = sops.facts.values(node)
-    return draft.finished(ValueReadout(values, tuple(forms)), (), scale * gap * gap / 2)
+    return draft.finished(ValueReadout(values, tuple(forms)), scale * gap * gap / 2)
 
 
 def _number(draft: Draft, sops: Sops, node: int) -> Graph:
@@ -288,7 +287,7 @@ def _number(draft: Draft, sops: Sops, node: int) -> Graph:
     gap = _gap(domain.values) if isinstance(domain, Finite) else as_lattice(domain).spacing
     draft.resolve(sops.number(node), gap, sops.program.nodes[node].span)
     form = _without_constant(sops, sops.number(node))
-    return draft.finished(NumberReadout(form), (), Fraction(0))
+    return draft.finished(NumberReadout(form), Fraction(0))
 
 
 def _without_constant(sops: Sops, form: Form) -> Form:

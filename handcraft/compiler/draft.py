@@ -29,12 +29,13 @@ from handcraft.compiler.graph import (
     form_writes,
     verify,
 )
-from handcraft.compiler.passes.dead_code import without_dead_code
+from handcraft.compiler.levels import HEAD_MERGING
 from handcraft.compiler.precision import Precision
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
+    from handcraft.compiler.levels import Passes
     from handcraft.compiler.neurons import Layer
     from handcraft.errors import Span
 
@@ -86,7 +87,8 @@ class _MlpDraft:
 class Draft:
     """A graph under construction, with or without a start token."""
 
-    def __init__(self, *, start: bool) -> None:
+    def __init__(self, passes: Passes, *, start: bool) -> None:
+        self.passes = passes
         self.start = start
         self.variables: dict[str, Variable] = {}
         self.embeddings: dict[str, Embedding] = {}
@@ -168,7 +170,7 @@ class Draft:
         """
         reads = (*pattern.queries, *pattern.keys, *columns)
         time = (self.time(reads) + 1) // 2 * 2 + 1
-        head = self._same_pattern(pattern, columns)
+        head = self._same_pattern(pattern, columns) if HEAD_MERGING in self.passes else None
         if head is None:
             head = _HeadDraft(self._op_name(name), pattern, time, text, span)
             self._ops.append(head)
@@ -242,21 +244,17 @@ class Draft:
 
     # The whole -------------------------------------------------------------------------------
 
-    def finished(self, readout: Readout, needed: Sequence[Direction], margin: Fraction) -> Graph:
-        """Return the graph, without what neither the read-out nor another operation reads."""
+    def finished(self, readout: Readout, margin: Fraction) -> Graph:
+        """Return the graph."""
         order = sorted(range(len(self._ops)), key=lambda i: (self._ops[i].time, i))
-        ops = [_frozen(self._ops[i]) for i in order]
-        graph = without_dead_code(
-            Graph(
-                tuple(self.variables.values()),
-                tuple(self.embeddings.values()),
-                tuple(ops),
-                readout,
-                margin,
-                self._resolution,
-                self.start,
-            ),
-            frozenset(needed),
+        graph = Graph(
+            tuple(self.variables.values()),
+            tuple(self.embeddings.values()),
+            tuple(_frozen(self._ops[i]) for i in order),
+            readout,
+            margin,
+            self._resolution,
+            self.start,
         )
         verify(graph)
         return graph

@@ -21,6 +21,7 @@ LAYER_SIZES = "per-layer sizes"
 ONE_SIDED = "one-sided attention"
 NARROW_SCORES = "narrow scores"
 EMBEDDING_BASIS = "embedding basis"
+LATE_CONSTANT = "late constant"
 REPEATS = "repeats"
 LIVENESS = "liveness reuse"
 
@@ -46,6 +47,7 @@ PASSES = (
     Pass(ONE_SIDED, 2, "where no query selects a later key, the causal mask does that"),
     Pass(NARROW_SCORES, 2, "equality is scored by 2kq - k^2: two products instead of one a value"),
     Pass(EMBEDDING_BASIS, 2, "embeddings write what is read of a one-hot, not the one-hot"),
+    Pass(LATE_CONSTANT, 2, "the constant of a read-out takes the start token's direction"),
     Pass(REPEATS, 2, "what is computed twice is computed once"),
     Pass(LIVENESS, 2, "directions that nothing reads any more are cleared and used again"),
 )

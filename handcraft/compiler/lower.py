@@ -27,5 +27,5 @@ def lower(program: TypedProgram, passes: Passes) -> Graph:
 
 
 def _lower(program: TypedProgram, passes: Passes, *, start: bool) -> Graph:
-    draft = Draft(start=start)
+    draft = Draft(passes, start=start)
     return answer(program, draft, Sops(program, draft, passes))

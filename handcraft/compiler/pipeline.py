@@ -10,7 +10,7 @@ from handcraft.compiler.describe import describe
 from handcraft.compiler.levels import ONE_SIDED, passes_of
 from handcraft.compiler.lower import lower
 from handcraft.compiler.one_sided import one_sided
-from handcraft.compiler.place import Placed, place
+from handcraft.compiler.optimize import optimized, placed
 from handcraft.errors import HandcraftError
 from handcraft.language.program import Program, parse
 from handcraft.runtime.arguments import format_name
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from handcraft.compiler.graph import Graph
+    from handcraft.compiler.place import Placed
     from handcraft.runtime.arguments import Format
     from handcraft.runtime.vocabulary import Token
 
@@ -45,11 +46,12 @@ def compile_program(program: Program, *, optimize: int = 1, dtype: Format = "flo
     name = format_name(dtype)
     passes = passes_of(optimize)
     typed = one_sided(program.typed) if ONE_SIDED in passes else program.typed
-    graph = lower(typed, passes)
-    placed = place(graph)
-    weights = assemble(placed, typed.header, name)
-    model = Model(weights, program.typed.vocabulary, describe(placed, program))
-    return Compiled(program, graph, placed, model)
+    graph = optimized(lower(typed, passes), passes)
+    rows = len(typed.vocabulary) + typed.context + 2 * graph.start
+    placed_ = placed(graph, passes, rows)
+    weights = assemble(placed_, typed.header, name)
+    model = Model(weights, program.typed.vocabulary, describe(placed_, program))
+    return Compiled(program, graph, placed_, model)
 
 
 def compile(

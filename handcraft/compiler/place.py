@@ -97,6 +97,12 @@ def place(graph: Graph) -> Placed:
     return placed_at(graph, times)
 
 
+def one_by_one(graph: Graph) -> Placed:
+    """Give every operation a layer of its own, in their order."""
+    times = [2 * i + (1 if isinstance(op, Head) else 2) for i, op in enumerate(graph.ops)]
+    return placed_at(graph, times)
+
+
 def placed_at(graph: Graph, times: Sequence[int]) -> Placed:
     """Place each operation at its time; layers in which nothing happens are left out."""
     slots: dict[int, list[Head | MlpOp]] = {}

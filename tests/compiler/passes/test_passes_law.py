@@ -51,7 +51,8 @@ CHEAP, DEAR = 0, 10_000
 
 def placements(program: handcraft.Program, level: int) -> Iterator[tuple[str, Placed]]:
     """Yield what each pass makes of what the passes before it made."""
-    graph = lower(program.typed, passes_of(level))
+    drafted = lower(program.typed, passes_of(level))
+    graph = without_dead_code(drafted, needed_directions(drafted))
     layers = len(place(graph).layers)
     for graph_pass in GRAPH_PASSES:
         graph = graph_pass(graph)
