@@ -17,8 +17,9 @@ from handcraft.compiler.facts import numeric
 from handcraft.compiler.forms import Form, combine, constant, direction
 from handcraft.compiler.neurons import Layer, Unit, interpolate
 from handcraft.language.domain_rules import function_domain
-from handcraft.language.domains import Domain, Finite, as_lattice, kinds
+from handcraft.language.domains import Domain, Finite, Lattice, as_lattice, kinds
 from handcraft.language.typed import Apply, Constant
+from handcraft.language.values import COMPARISONS
 
 if TYPE_CHECKING:
     from handcraft.compiler.draft import Draft
@@ -113,6 +114,46 @@ class Arithmetic:
             case _:
                 return None
 
+    def linear(self, op: Apply) -> Form | None:
+        """Return an affine operation as a form."""
+        arguments = op.arguments
+        constants = [self._constant(a) for a in arguments]
+        match op.function:
+            case "+" if not any("string" in kinds(self.facts.domain(a)) for a in arguments):
+                return self.sops.number(arguments[0]) + self.sops.number(arguments[1])
+            case "-":
+                return self.sops.number(arguments[0]) - self.sops.number(arguments[1])
+            case "negate":
+                return self.sops.number(arguments[0]).scaled(-1)
+            case "*" if constants[0] is not None:
+                return self.sops.number(arguments[1]).scaled(constants[0])
+            case "*" if constants[1] is not None:
+                return self.sops.number(arguments[0]).scaled(constants[1])
+            case "/" if constants[1]:
+                return self.sops.number(arguments[0]).scaled(1 / constants[1])
+            case "not" | "truth" | "indicator" if kinds(self.facts.domain(arguments[0])) <= {
+                "boolean"
+            }:
+                x = self.sops.number(arguments[0])
+                return x.scaled(-1).plus(1) if op.function == "not" else x
+            case _:
+                return None
+
+    def comparison(self, node: int, function: str, left: int, right: int) -> Form:
+        """Return a comparison of two numbers as a step on their difference."""
+        difference = function_domain("-", [self.facts.domain(left), self.facts.domain(right)])
+        x = self.sops.number(left) - self.sops.number(right)
+        if isinstance(difference, Finite):
+            points = [numeric(v) for v in difference.values]
+        else:
+            assert isinstance(difference, Lattice)
+            near = difference.distance(0)
+            low, high = min(-near, Fraction(difference.low)), max(near, Fraction(difference.high))
+            points = sorted({low, -near, Fraction(0), near, high})
+        results = [Fraction(COMPARISONS[function](p, 0)) for p in points]
+        layer = self.sops.thresholds.steps(node, x, points, [{0: r} for r in results], 1)
+        return self._written(node, layer, "true")
+
     def _of(self, node: int, x: int, function: Rounding, *, halves: bool) -> Form | None:
         return self._stepped(
             node, self.facts.domain(x), self.sops.number(x), function, halves=halves
@@ -205,10 +246,12 @@ class Arithmetic:
 
     def _constant(self, node: int) -> Fraction | None:
         op = self.facts.program.nodes[node].op
-        return numeric(op.value) if isinstance(op, Constant) else None
+        if isinstance(op, Constant) and not isinstance(op.value, str):
+            return Fraction(op.value)
+        return None
 
-    def _written(self, node: int, layer: Layer) -> Form:
+    def _written(self, node: int, layer: Layer, label: str = NUMBER) -> Form:
         said, span = self.facts.said(node), self.facts.program.nodes[node].span
-        name = self.draft.variable(self.facts.label(node), (NUMBER,), said, span)
+        name = self.draft.variable(self.facts.label(node), (label,), said, span)
         self.draft.compute(name, layer, [(name, 0)], said, span)
         return direction(name, 0) if layer.units else constant(layer.bias[0])

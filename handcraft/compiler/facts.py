@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from handcraft.compiler.levels import MAP_FOLDING, Passes
 from handcraft.compiler.neurons import cover_size
 from handcraft.compiler.selection import Selection
 from handcraft.errors import ProgramError
@@ -47,11 +48,13 @@ class Facts:
 
     Attributes:
         program: the program.
+        passes: what is made smaller.
         selection: its selectors as conjunctions.
     """
 
-    def __init__(self, program: TypedProgram) -> None:
+    def __init__(self, program: TypedProgram, passes: Passes) -> None:
         self.program = program
+        self.passes = passes
         self.selection = Selection(program, self.base)
         self._total: dict[int, bool] = {}
 
@@ -88,7 +91,8 @@ class Facts:
         table = self.program.nodes[node].table
         if table is not None and len(table.leaves) == 0:
             return None, table.outcomes
-        if table is not None and len(table.leaves) == 1 and self.is_categorical(table.leaves[0]):
+        folds = MAP_FOLDING in self.passes and table is not None and len(table.leaves) == 1
+        if folds and table is not None and self.is_categorical(table.leaves[0]):
             return table.leaves[0], table.outcomes
         return node, self.values(node)
 

@@ -136,20 +136,28 @@ def _outwards(
     return layer, rounded + (len(units) + 1) * total
 
 
-def boxes(variables: Sequence[Sequence[Form]], table: Sequence[int | None], outputs: int) -> Layer:
+def boxes(
+    variables: Sequence[Sequence[Form]],
+    table: Sequence[int | None],
+    outputs: int,
+    *,
+    covered: bool = True,
+) -> Layer:
     """Return neurons whose outputs are the one-hot class of a table's cell.
 
     Args:
         variables: for each variable the forms of its values, of which exactly one is 1.
         table: the class of each cell, the last variable fastest; None where it does not matter.
         outputs: the number of classes.
+        covered: as few boxes as are found; else each cell is a box of its own.
 
     The cells of a class are covered by boxes (a set of values for each variable), a neuron each:
     twice the sum of the forms of the box's values, minus twice their number less one, is 1 inside
     and at most -1 outside, so that small errors switch no neuron on. The class with most boxes is
     what is left when no box is.
     """
-    cover = _smallest_cover([len(v) for v in variables], table)
+    sizes = [len(v) for v in variables]
+    cover = _smallest_cover(sizes, table) if covered else _cells(sizes, table)
     count = [sum(c == k for c, _ in cover) for k in range(outputs)]
     rest = count.index(max(count))
     units = []
@@ -183,6 +191,11 @@ def cover_size(sizes: Sequence[int], table: Sequence[int | None], outputs: int) 
     for kind, _ in _smallest_cover(sizes, table):
         count[kind] += 1
     return sum(count) - max(count)
+
+
+def _cells(sizes: Sequence[int], table: Sequence[int | None]) -> list[Box]:
+    cells = zip(product(*map(range, sizes)), table, strict=True)
+    return [(kind, tuple((v,) for v in cell)) for cell, kind in cells if kind is not None]
 
 
 Box = tuple[int, tuple[tuple[int, ...], ...]]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.facts import Facts
+from handcraft.compiler.levels import MAP_FOLDING
 from handcraft.compiler.selection import Term, TooManyTermsError
 from handcraft.language.typed import (
     Aggregate,
@@ -33,7 +34,7 @@ def one_sided(program: TypedProgram) -> TypedProgram:
     """Return the program under causal attention, if it means the same there."""
     if program.causal or not isinstance(program.result, Output):
         return program
-    selection = Facts(program).selection
+    selection = Facts(program, frozenset((MAP_FOLDING,))).selection
     if not all(_looks_back(selector, selection) for selector in _selectors(program)):
         return program
     return replace(program, header=replace(program.header, attention="causal"))

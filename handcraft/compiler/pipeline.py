@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.assemble import assemble
 from handcraft.compiler.describe import describe
-from handcraft.compiler.levels import ONE_SIDED, passes_of
+from handcraft.compiler.levels import MAP_FOLDING, ONE_SIDED, passes_of
 from handcraft.compiler.lower import lower
 from handcraft.compiler.one_sided import one_sided
 from handcraft.compiler.optimize import optimized, placed
+from handcraft.compiler.unfolded import unfolded
 from handcraft.errors import HandcraftError
 from handcraft.language.program import Program, parse
 from handcraft.runtime.arguments import format_name
@@ -45,7 +46,8 @@ def compile_program(program: Program, *, optimize: int = 1, dtype: Format = "flo
     """
     name = format_name(dtype)
     passes = passes_of(optimize)
-    typed = one_sided(program.typed) if ONE_SIDED in passes else program.typed
+    typed = program.typed if MAP_FOLDING in passes else unfolded(program.typed)
+    typed = one_sided(typed) if ONE_SIDED in passes else typed
     graph = optimized(lower(typed, passes), passes)
     rows = len(typed.vocabulary) + typed.context + 2 * graph.start
     placed_ = placed(graph, passes, rows)

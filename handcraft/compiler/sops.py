@@ -16,18 +16,18 @@ from handcraft.compiler.embeddings import Embeddings
 from handcraft.compiler.facts import Facts, numeric
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
 from handcraft.compiler.gathering import Gathering
+from handcraft.compiler.levels import AFFINE_FOLDING, COVERS, MAP_FOLDING
 from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, weighted
 from handcraft.compiler.onehot import OneHot, merged
 from handcraft.compiler.selection import POSITIONS
 from handcraft.compiler.thresholds import Thresholds
 from handcraft.errors import ProgramError
-from handcraft.language.domain_rules import function_domain
-from handcraft.language.domains import NOTHING, Finite, Lattice, bounds, is_numeric, kinds
+from handcraft.language.domains import NOTHING, bounds, is_numeric, kinds
 from handcraft.language.typed import (
+    ELEMENTWISE,
     Aggregate,
     Apply,
     Choose,
-    Constant,
     Indices,
     Node,
     Pick,
@@ -52,7 +52,7 @@ class Sops:
         self.program = program
         self.draft = draft
         self.passes = passes
-        self.facts = Facts(program)
+        self.facts = Facts(program, passes)
         self.embeddings = Embeddings(program.header, draft)
         attention = Attention(self.facts, draft, self, passes)
         self.gathering = Gathering(self.facts, draft, attention, self)
@@ -73,7 +73,8 @@ class Sops:
             return constant(0)
         if node not in self._numbers:
             assert "string" not in kinds(self.facts.domain(node))
-            self._numbers[node] = self._number(node)
+            form = self._number(node)
+            self._numbers[node] = form if self._folds(node, form) else self._shown(node, form)
         return self._numbers[node]
 
     def _number(self, node: int) -> Form:
@@ -97,14 +98,14 @@ class Sops:
         match known.op:
             case Aggregate() | Total() | Width():
                 return self.gathering.number(node)
-            case Apply() if (linear := self._linear(known.op)) is not None:
+            case Apply() if (linear := self.arithmetic.linear(known.op)) is not None:
                 return linear
             case Apply(function, (left, right)) if function in COMPARISONS and all(
                 is_numeric(self.facts.domain(a)) for a in (left, right)
             ):
                 alone = table is None or table.leaves == (node,)
                 if alone or table is None or not self._all_categorical(table):
-                    return self._comparison(node, function, left, right)
+                    return self.arithmetic.comparison(node, function, left, right)
             case _:
                 pass
         if isinstance(known.op, Choose) and self.facts.is_scattered(node):
@@ -163,52 +164,6 @@ class Sops:
             return self.gathering.number(leaf), codes
         return self.number(leaf), [numeric(v) for v in self.facts.values(leaf)]
 
-    def _linear(self, op: Apply) -> Form | None:
-        """Return an affine operation as a form."""
-        arguments = op.arguments
-        constants = [self._constant(a) for a in arguments]
-        match op.function:
-            case "+" if not any("string" in kinds(self.facts.domain(a)) for a in arguments):
-                return self.number(arguments[0]) + self.number(arguments[1])
-            case "-":
-                return self.number(arguments[0]) - self.number(arguments[1])
-            case "negate":
-                return self.number(arguments[0]).scaled(-1)
-            case "*" if constants[0] is not None:
-                return self.number(arguments[1]).scaled(constants[0])
-            case "*" if constants[1] is not None:
-                return self.number(arguments[0]).scaled(constants[1])
-            case "/" if constants[1]:
-                return self.number(arguments[0]).scaled(1 / constants[1])
-            case "not" | "truth" | "indicator" if kinds(self.facts.domain(arguments[0])) <= {
-                "boolean"
-            }:
-                x = self.number(arguments[0])
-                return x.scaled(-1).plus(1) if op.function == "not" else x
-            case _:
-                return None
-
-    def _constant(self, node: int) -> Fraction | None:
-        op = self.program.nodes[node].op
-        if isinstance(op, Constant) and not isinstance(op.value, str):
-            return Fraction(op.value)
-        return None
-
-    def _comparison(self, node: int, function: str, left: int, right: int) -> Form:
-        """Return a comparison of two numbers as a step on their difference."""
-        difference = function_domain("-", [self.facts.domain(left), self.facts.domain(right)])
-        x = self.number(left) - self.number(right)
-        if isinstance(difference, Finite):
-            points = [numeric(v) for v in difference.values]
-        else:
-            assert isinstance(difference, Lattice)
-            near = difference.distance(0)
-            low, high = min(-near, Fraction(difference.low)), max(near, Fraction(difference.high))
-            points = sorted({low, -near, Fraction(0), near, high})
-        results = [Fraction(COMPARISONS[function](p, 0)) for p in points]
-        layer = self.thresholds.steps(node, x, points, [{0: r} for r in results], 1)
-        return self._write(node, layer, ("true",))[0]
-
     def _all_categorical(self, table: Table) -> bool:
         return all(self.facts.is_categorical(leaf) for leaf in table.leaves)
 
@@ -219,7 +174,7 @@ class Sops:
         classes = {r: k for k, r in enumerate(results)}
         cells = [None if isinstance(o, Undefined) else classes[numeric(o)] for o in table.outcomes]
         variables = [self.onehot(leaf).forms for leaf in table.leaves]
-        layer = boxes(variables, cells, len(results))
+        layer = self._boxes(variables, cells, len(results))
         return self._write(node, weighted(layer, results), (NUMBER,))[0]
 
     def _chosen(self, node: int, op: Choose) -> Form:
@@ -280,7 +235,9 @@ class Sops:
         if self.facts.domain(node) == NOTHING:
             return OneHot((), (), True)
         if node not in self._onehots:
-            self._onehots[node] = self._onehot(node)
+            onehot = self._onehot(node)
+            folds = all(self._folds(node, form, MAP_FOLDING) for form in onehot.forms)
+            self._onehots[node] = onehot if folds else self._shown_onehot(node, onehot)
         return self._onehots[node]
 
     def _onehot(self, node: int) -> OneHot:
@@ -349,7 +306,7 @@ class Sops:
         index = {order(v): k for k, v in enumerate(values)}
         cells = [None if isinstance(o, Undefined) else index[order(o)] for o in table.outcomes]
         leaves = [self.onehot(leaf) for leaf in table.leaves]
-        layer = boxes([leaf.forms for leaf in leaves], cells, len(values))
+        layer = self._boxes([leaf.forms for leaf in leaves], cells, len(values))
         forms = self._write(node, layer, [str(v) for v in values])
         return OneHot(values, forms, all(leaf.exact for leaf in leaves))
 
@@ -366,6 +323,25 @@ class Sops:
         layer = Layer(tuple(units), (Fraction(0),) * len(values))
         return OneHot(values, self._write(node, layer, [str(v) for v in values]), False)
 
+    # Steps that a level shows ----------------------------------------------------------------
+
+    def _folds(self, node: int, form: Form, name: str = AFFINE_FOLDING) -> bool:
+        """Return whether an s-op stays a form, and no variable of its own holds it."""
+        if name in self.passes or not isinstance(self.program.nodes[node].op, ELEMENTWISE):
+            return True
+        return not form.terms or (len(form.terms) == 1 and form == direction(*form.directions[0]))
+
+    def _shown(self, node: int, form: Form) -> Form:
+        low, _ = self.range(node, form)
+        unit = Unit(form.plus(-low), {0: Fraction(1)})
+        return self._write(node, Layer((unit,), (low,)), (NUMBER,))[0]
+
+    def _shown_onehot(self, node: int, onehot: OneHot) -> OneHot:
+        units = tuple(Unit(form, {k: Fraction(1)}) for k, form in enumerate(onehot.forms))
+        layer = Layer(units, (Fraction(0),) * len(units), (Fraction(1),) * len(units))
+        forms = self._write(node, layer, [str(v) for v in onehot.values])
+        return OneHot(onehot.values, forms, onehot.exact)
+
     # Writing ---------------------------------------------------------------------------------
 
     def _write(self, node: int, layer: Layer, labels: Sequence[str]) -> tuple[Form, ...]:
@@ -380,6 +356,11 @@ class Sops:
             direction(*target) if k in computed else constant(layer.bias[k])
             for k, target in enumerate(targets)
         )
+
+    def _boxes(
+        self, variables: Sequence[Sequence[Form]], cells: Sequence[int | None], outputs: int
+    ) -> Layer:
+        return boxes(variables, cells, outputs, covered=COVERS in self.passes)
 
     def _not_yet(self, node: Node) -> ProgramError:
         shown = str(node.domain)

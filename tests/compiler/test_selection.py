@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import handcraft
 from handcraft.checking import check
 from handcraft.compiler.facts import Facts
+from handcraft.compiler.levels import passes_of
 from handcraft.compiler.selection import (
     PLACE,
     Carrier,
@@ -58,7 +59,7 @@ class Seen:
         bos = program.typed.vocabulary.bos
         self.program = program
         self.run = Run(program.typed, (*(() if bos is None else (bos,)), *text))
-        self.selection: Selection = Facts(program.typed).selection
+        self.selection: Selection = Facts(program.typed, passes_of(1)).selection
 
     def pairs(self, selector: int) -> Iterator[tuple[int, int, bool]]:
         """Yield query, key and whether it is selected, for pairs that are seen and have meaning."""
@@ -156,14 +157,14 @@ def test_so_do_those_of_random_programs(text: str, data: st.DataObject) -> None:
 )
 def test_a_selector_has_as_few_terms_as_it_needs(selector: str, terms: int) -> None:
     program = parsed(selector, "bidirectional")
-    found = Facts(program.typed).selection
+    found = Facts(program.typed, passes_of(1)).selection
     assert len(found.terms(selectors(program)[-1])) == terms
 
 
 def test_the_causal_mask_makes_what_looks_back_full() -> None:
     for attention, tables in (("causal", 0), ("bidirectional", 1)):
         program = parsed("select(indices, indices, <=)", attention)
-        (term,) = Facts(program.typed).selection.terms(selectors(program)[-1])
+        (term,) = Facts(program.typed, passes_of(1)).selection.terms(selectors(program)[-1])
         assert len(term) == tables
 
 
@@ -190,7 +191,7 @@ def test_too_many_terms_are_told_and_the_table_is_right_all_the_same() -> None:
 def test_a_selector_of_one_key_is_a_variable_of_positions_and_none() -> None:
     program = parsed("latest(before)", "causal")
     selector = next(n for n, node in enumerate(program.typed.nodes) if isinstance(node.op, Latest))
-    (term,) = Facts(program.typed).selection.terms(selector)
+    (term,) = Facts(program.typed, passes_of(1)).selection.terms(selector)
     (pair,) = term
     assert pair[1] == Carrier(PLACE, selector)
     assert term[pair] == (1, 2, 4, 8, 16, 0)
@@ -200,8 +201,8 @@ def test_widths_are_known_where_the_position_decides_them() -> None:
     causal = {"past": (1, 2, 3, 4, 5), "before": (0, 1, 2, 3, 4), 'select(tokens, "a", ==)': None}
     for selector, widths in causal.items():
         program = parsed(selector, "causal")
-        found = Facts(program.typed).selection
+        found = Facts(program.typed, passes_of(1)).selection
         assert found.widths_by_position(selectors(program)[-1]) == widths
     program = parsed("past", "bidirectional")
-    found = Facts(program.typed).selection
+    found = Facts(program.typed, passes_of(1)).selection
     assert found.widths_by_position(selectors(program)[-1]) is None
