@@ -8,6 +8,7 @@ from typing import assert_never
 
 from handcraft.errors import ProgramError, Span
 from handcraft.language.domain_rules import (
+    LARGEST_QUICK_TABLE,
     function_domain,
     listed,
     mean_domain,
@@ -57,7 +58,17 @@ from handcraft.language.values import Outcome, Undefined, Value, apply, cut, kin
 LARGEST_JOINT_TABLE = 4096
 """An element-wise s-op is kept as a function of its leaves up to this many cells."""
 
+MOST_LEAVES = 32
+"""Leaves of such a function; a leaf may have only one value."""
+
 MOST_NODES = 100_000
+
+MOST_CELLS = 1_200_000
+"""Cells of tables that are worked out for all operations together."""
+
+DEEPEST = 200
+"""Operations one after another, each on the result of the one before: later stages follow them
+by recursion. A table counts as one."""
 
 
 class Builder:
@@ -75,6 +86,8 @@ class Builder:
         self.nodes: list[Node] = []
         self._numbers: dict[Op, int] = {}
         self._reaches: dict[int, Reach] = {}
+        self._depths: list[int] = []
+        self._cells = 0
         self.place: Span | None = None
 
     def constant(self, value: Value, span: Span) -> int:
@@ -85,7 +98,7 @@ class Builder:
         """Return the node of an operation, made now unless an equal one exists.
 
         Raises:
-            ProgramError: `domain-too-large`, or `too-large` for too many operations.
+            ProgramError: `domain-too-large`, or `too-large` or `too-deep` for too many operations.
         """
         span = self.place or span
         if isinstance(op, First | Latest) and self.counts(op.selector).most <= 1:
@@ -97,7 +110,9 @@ class Builder:
         if len(self.nodes) >= MOST_NODES:
             message = f"the program makes more than {MOST_NODES} operations"
             raise ProgramError("too-large", message, span, help="use fewer or shorter loops")
-        self.nodes.append(self._node(op, span))
+        node = self._node(op, span)
+        self._depths.append(self._depth(node))
+        self.nodes.append(node)
         self._numbers[op] = len(self.nodes) - 1
         return self._numbers[op]
 
@@ -184,10 +199,29 @@ class Builder:
         known = by_position(self.nodes[factor], self.nodes, self.header.context)
         return Total(op.selector, op.value) if known == counted else None
 
+    def _depth(self, node: Node) -> int:
+        """Return how many operations stand one upon another in a node."""
+        table, here = node.table, len(self.nodes)
+        below = operands(node.op) if table is None or table.leaves == (here,) else table.leaves
+        depth = 1 + max((self._depths[number] for number in below), default=0)
+        if depth > DEEPEST:
+            message = f"this is more than {DEEPEST} operations one upon another"
+            help_ = "use a shorter loop, or join steps in one selector or table"
+            raise ProgramError("too-deep", message, node.span, help=help_)
+        return depth
+
+    def _charge(self, cells: int, span: Span) -> None:
+        """Count cells that are worked out; a program that needs too many is refused."""
+        self._cells += cells
+        if self._cells > MOST_CELLS:
+            message = f"the tables of the program have more than {MOST_CELLS} cells together"
+            help_ = "use a smaller vocabulary or context, or fewer and shorter loops"
+            raise ProgramError("too-large", message, span, help=help_)
+
     def _node(self, op: Op, span: Span) -> Node:
         if isinstance(op, SELECTORS):
             return self._selector(op, span)
-        table = self._table(op)
+        table = self._table(op, span)
         domain = listed(_defined(table)) if table is not None else self._domain(op, span)
         self._refuse_many_texts(domain, span)
         if table is None and isinstance(domain, Finite):
@@ -204,7 +238,7 @@ class Builder:
         self._reaches[len(self.nodes)] = reach_
         return Node(op, None, counts_, None, None, span)
 
-    def _table(self, op: Op) -> Table | None:
+    def _table(self, op: Op, span: Span) -> Table | None:
         """Return an element-wise operation as a function of its leaves, where that is small."""
         if isinstance(op, Constant):
             return Table((), (op.value,))
@@ -216,8 +250,9 @@ class Builder:
             return None
         leaves = tuple(sorted({leaf for t in known for leaf in t.leaves}))
         sizes = [self._leaf_size(leaf) for leaf in leaves]
-        if not 0 < prod(sizes) <= LARGEST_JOINT_TABLE:
+        if len(leaves) > MOST_LEAVES or not 0 < prod(sizes) <= LARGEST_JOINT_TABLE:
             return None  # a leaf without values may still stand in a branch that is not taken
+        self._charge(prod(sizes), span)
         columns = [broadcast(t, leaves, sizes) for t in known]
         return Table(leaves, tuple(evaluate(op, row) for row in zip(*columns, strict=True)))
 
@@ -267,6 +302,8 @@ class Builder:
 
     def _function_domain(self, function: str, arguments: tuple[int, ...], span: Span) -> Domain:
         domains = [self.domain(a) for a in arguments]
+        cells = prod(len(each.values) for each in domains if isinstance(each, Finite))
+        self._charge(min(cells, LARGEST_QUICK_TABLE), span)
         domain = function_domain(function, domains)
         if domain is None:
             shown = " and ".join(_described(each) for each in domains)
@@ -303,8 +340,9 @@ def broadcast(table: Table, leaves: tuple[int, ...], sizes: list[int]) -> list[O
         stride[leaf] = step
         step *= by_leaf[leaf]
     for leaf, size in zip(leaves, sizes, strict=True):
-        weight = stride.get(leaf, 0)
-        index = [base + weight * v for base in index for v in range(size)]
+        if size > 1:
+            weight = stride.get(leaf, 0)
+            index = [base + weight * v for base in index for v in range(size)]
     return [table.outcomes[i] for i in index]
 
 

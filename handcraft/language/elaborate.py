@@ -115,6 +115,13 @@ def _too_deep(span: Span) -> ProgramError:
     return ProgramError("too-deep", "this is nested too deeply", span, help=help_)
 
 
+MOST_MISTAKES = 20
+"""Mistakes of one program that are told; what follows is not looked at."""
+
+LARGEST_LOADED = 2**19
+"""Characters of all files that a program loads, each as often as it is loaded."""
+
+
 class _Checker:
     """Runs the statements of one program, collecting mistakes."""
 
@@ -127,6 +134,7 @@ class _Checker:
         self.globals = Scope(Scope(None, self.names))
         self.reader = reader
         self.loading: list[str] = []
+        self.loaded = 0
         self.errors: list[HandcraftError] = []
         self.result: Result | None = None
         self.assumptions: list[int] = []
@@ -177,6 +185,8 @@ class _Checker:
     def _collect(self, error: HandcraftError) -> None:
         if (error.code, error.span) not in [(each.code, each.span) for each in self.errors]:
             self.errors.append(error)
+        if len(self.errors) >= MOST_MISTAKES or error.code == "too-large":
+            raise_all(self.errors)  # to look further would take even more
 
     def _statement(self, statement: syntax.Statement, scope: Scope) -> None:
         match statement:
@@ -260,6 +270,10 @@ class _Checker:
             raise ProgramError("load-cycle", f"`{path}` loads itself", span, help=help_)
         if len(self.loading) > 30:
             raise ProgramError("too-deep", "files load each other more than 30 deep", span)
+        self.loaded += len(source.text)
+        if self.loaded > LARGEST_LOADED:
+            message = f"the loaded files have more than {LARGEST_LOADED} characters together"
+            raise ProgramError("too-large", message, span, help="load less, and each file once")
         self.loading.append(source.name)
         try:
             for statement in parse(source).body:

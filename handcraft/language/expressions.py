@@ -55,7 +55,7 @@ class Evaluator:
         original: Callable[[str, Span], Thing | None],
     ) -> None:
         self.builder = builder
-        self.notices: list[Notice] = []
+        self.notices: dict[Notice, None] = {}
         self.active: list[syntax.Definition] = []
         self.call_body = call_body
         self._original = original
@@ -139,9 +139,7 @@ class Evaluator:
 
     def warn(self, code: str, message: str, span: Span, help_: str | None = None) -> None:
         """Note a warning, once."""
-        notice = Notice(code, message, span, help_)
-        if notice not in self.notices:
-            self.notices.append(notice)
+        self.notices[Notice(code, message, span, help_)] = None
 
     def sop(self, thing: Thing, span: Span, role: str) -> int:
         """Return the node of an s-op; a constant becomes one."""

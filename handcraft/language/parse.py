@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
+from lark.lark import PostLex
 
 from handcraft.errors import ProgramError, Source, Span
 from handcraft.language import syntax
@@ -20,10 +21,16 @@ from handcraft.language.literals import LiteralError, read_number, read_text
 from handcraft.language.mistakes import diagnose
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 DEEPEST = 100
 """Levels of a syntax tree, statements and expressions together."""
+
+MOST_TOKENS = 150_000
+"""Words, signs and literals of one text: enough to write out the largest vocabulary."""
+
+LONGEST_NAME = 255
+"""Characters of a name."""
 
 Node: TypeAlias = Tree[Token] | Token
 
@@ -33,12 +40,20 @@ def parse(source: Source) -> syntax.Module:
 
     Raises:
         ProgramError: `syntax` where the text is no program, `too-deep` where its tree would be
-            deeper than `DEEPEST`.
+            deeper than `DEEPEST`, `too-large` where it has more than `MOST_TOKENS`.
     """
     try:
         tree = _parser().parse(source.text)
     except UnexpectedInput as error:
         raise diagnose(error, source) from None
+    except _TooManyTokensError as error:
+        message = f"the program has more than {MOST_TOKENS} words and signs"
+        help_ = "write a loop or a comprehension, such as `[str(i) for i in range(9)]`"
+        raise ProgramError("too-large", message, _span(error.token, source), help=help_) from None
+    except _LongNameError as error:
+        message = f"this name has {len(error.token)} characters, more than {LONGEST_NAME}"
+        span = _span(error.token, source)
+        raise ProgramError("too-large", message, span, help="take a shorter one") from None
     body = tuple(_statement(child, source, 1) for child in tree.children)
     return syntax.Module(body, Span(source, 0, len(source.text)))
 
@@ -54,7 +69,41 @@ def grammar_text() -> str:
 
 @cache
 def _parser() -> Lark:
-    return Lark(grammar_text(), parser="lalr", propagate_positions=True, maybe_placeholders=False)
+    return Lark(
+        grammar_text(),
+        parser="lalr",
+        propagate_positions=True,
+        maybe_placeholders=False,
+        postlex=_Counter(),
+    )
+
+
+class _TooManyTokensError(Exception):
+    """The text has more tokens than are read; this is the first of those."""
+
+    def __init__(self, token: Token) -> None:
+        self.token = token
+
+
+class _LongNameError(Exception):
+    """A name is too long to be told in a message."""
+
+    def __init__(self, token: Token) -> None:
+        self.token = token
+
+
+class _Counter(PostLex):
+    """Hands the lexer's tokens on to the parser, up to `MOST_TOKENS`."""
+
+    always_accept = ()
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        for count, token in enumerate(stream):
+            if count >= MOST_TOKENS:
+                raise _TooManyTokensError(token)
+            if len(token) > LONGEST_NAME and token.type == "NAME":
+                raise _LongNameError(token)
+            yield token
 
 
 def _span(node: Node, source: Source) -> Span:

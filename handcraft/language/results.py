@@ -160,7 +160,7 @@ def _logits(table: syntax.Expression, evaluator: Evaluator, scope: Scope, span: 
     vocabulary = evaluator.builder.header.vocabulary
     keys, values = _places(table, thing)
     for token in thing:
-        if isinstance(token, bool) or token not in vocabulary.tokens:
+        if isinstance(token, bool) or token not in vocabulary:
             message = f"{show(token)} is not in the vocabulary"
             help_ = f"the tokens are {finite(vocabulary.tokens)}"
             raise ProgramError("not-a-token", message, keys[token], help=help_)
