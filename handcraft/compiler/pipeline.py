@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.assemble import assemble
 from handcraft.compiler.describe import describe
-from handcraft.compiler.levels import MAP_FOLDING, ONE_SIDED, passes_of
-from handcraft.compiler.lower import lower
-from handcraft.compiler.one_sided import one_sided
-from handcraft.compiler.optimize import optimized, placed
-from handcraft.compiler.unfolded import unfolded
+from handcraft.compiler.levels import passes_of
+from handcraft.compiler.placement import placement
 from handcraft.errors import HandcraftError
 from handcraft.language.program import Program, parse
 from handcraft.runtime.arguments import format_name
@@ -46,14 +43,12 @@ def compile_program(program: Program, *, optimize: int = 1, dtype: Format = "flo
     """
     name = format_name(dtype)
     passes = passes_of(optimize)
-    typed = program.typed if MAP_FOLDING in passes else unfolded(program.typed)
-    typed = one_sided(typed) if ONE_SIDED in passes else typed
-    graph = optimized(lower(typed, passes), passes)
-    rows = len(typed.vocabulary) + typed.context + 2 * graph.start
-    placed_ = placed(graph, passes, rows)
-    weights = assemble(placed_, typed.header, name)
-    model = Model(weights, program.typed.vocabulary, describe(placed_, program))
-    return Compiled(program, graph, placed_, model)
+    stages = placement(program.typed, passes)
+    placed = stages.placed
+    weights = assemble(placed, stages.typed.header, name)
+    description = describe(placed, program, stages.lowered)
+    model = Model(weights, program.typed.vocabulary, description)
+    return Compiled(program, placed.graph, placed, model)
 
 
 def compile(

@@ -57,12 +57,22 @@ class ResidualVariable:
         first_direction: the first of its directions; the others follow.
         labels: what each direction stands for.
         meaning: one sentence.
+        line: the line of the program, where it comes from one.
+        layers: the first and the last layer in which the directions are this variable's: -1 is
+            the embedding, the number of layers the unembedding; None if unknown.
     """
 
     name: str
     first_direction: int
     labels: tuple[str, ...]
     meaning: str
+    line: int | None = None
+    layers: tuple[int, int] | None = None
+
+    @property
+    def last_direction(self) -> int:
+        """The last of its directions."""
+        return self.first_direction + len(self.labels) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,8 @@ class Operation:
         index: which head, or which first neuron.
         text: what it computes, in the program's own words.
         line: the line of the program, where it comes from one.
+        last: the last neuron; None for what has no neurons, or if unknown.
+        others: further lines of which it does something.
     """
 
     layer: int
@@ -82,6 +94,21 @@ class Operation:
     index: int
     text: str
     line: int | None
+    last: int | None = None
+    others: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedLine:
+    """A line of the program that no component is for, and what became of it.
+
+    Attributes:
+        line: its number.
+        text: what became of it: `folded into line 6`.
+    """
+
+    line: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +123,7 @@ class Description:
         window_safe: what it says after a long text is what it says after the text's end.
         residual: which direction of the residual stream holds what.
         operations: what each component computes.
+        folded: lines of the program without a component of their own.
         provenance: the program's name, the compiler's version.
         certificate: what was proved, if anything.
         formats: the floating-point formats that can tell apart all that the model decides on;
@@ -109,6 +137,7 @@ class Description:
     window_safe: bool = False
     residual: tuple[ResidualVariable, ...] = ()
     operations: tuple[Operation, ...] = ()
+    folded: tuple[FoldedLine, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     certificate: Mapping[str, object] | None = None
     formats: tuple[str, ...] = ()

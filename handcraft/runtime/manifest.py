@@ -15,6 +15,7 @@ from handcraft.errors import HandcraftError
 from handcraft.runtime.config import Activation, Attention, Config, LayerConfig, Readout
 from handcraft.runtime.description import (
     Description,
+    FoldedLine,
     Lattice,
     Operation,
     OperationKind,
@@ -60,6 +61,7 @@ def write_manifest(manifest: Manifest) -> str:
         "window_safe": description.window_safe,
         "residual": [asdict(variable) for variable in description.residual],
         "operations": [asdict(operation) for operation in description.operations],
+        "folded": [asdict(line) for line in description.folded],
         "provenance": dict(description.provenance),
         "certificate": description.certificate,
         "formats": description.formats,
@@ -83,7 +85,7 @@ def read_manifest(text: str) -> Manifest:
     root = _Node(parsed, "")
     _check_format(root)
     members = root.members(
-        "format config vocabulary kind outputs margin window_safe residual operations"
+        "format config vocabulary kind outputs margin window_safe residual operations folded"
         " provenance certificate formats sequences"
     )
     certificate = members["certificate"]
@@ -94,6 +96,7 @@ def read_manifest(text: str) -> Manifest:
         window_safe=members["window_safe"].flag(),
         residual=tuple(map(_variable, members["residual"].items())),
         operations=tuple(map(_operation, members["operations"].items())),
+        folded=tuple(map(_folded, members["folded"].items())),
         provenance={name: node.text() for name, node in members["provenance"].named().items()},
         certificate=None if certificate.value is None else certificate.mapping(),
         formats=tuple(node.text() for node in members["formats"].items()),
@@ -247,25 +250,45 @@ def _token_or_none(node: _Node) -> Token | None:
 
 
 def _variable(node: _Node) -> ResidualVariable:
-    members = node.members("name first_direction labels meaning")
+    members = node.members("name first_direction labels meaning line layers")
+    layers = members["layers"]
     return ResidualVariable(
         members["name"].text(),
         members["first_direction"].integer(),
         tuple(label.text() for label in members["labels"].items()),
         members["meaning"].text(),
+        _integer_or_none(members["line"]),
+        None if layers.value is None else _pair(layers, "a first and a last layer"),
     )
 
 
 def _operation(node: _Node) -> Operation:
-    members = node.members("layer kind index text line")
-    line = members["line"]
+    members = node.members("layer kind index text line last others")
     return Operation(
         members["layer"].integer(),
         members["kind"].one_of(cast("tuple[OperationKind, ...]", get_args(OperationKind))),
         members["index"].integer(),
         members["text"].text(),
-        None if line.value is None else line.integer(),
+        _integer_or_none(members["line"]),
+        _integer_or_none(members["last"]),
+        tuple(line.integer() for line in members["others"].items()),
     )
+
+
+def _folded(node: _Node) -> FoldedLine:
+    members = node.members("line text")
+    return FoldedLine(members["line"].integer(), members["text"].text())
+
+
+def _integer_or_none(node: _Node) -> int | None:
+    return None if node.value is None else node.integer()
+
+
+def _pair(node: _Node, expected: str) -> tuple[int, int]:
+    numbers = [part.integer() for part in node.items()]
+    if len(numbers) != 2:
+        node.refuse(expected)
+    return numbers[0], numbers[1]
 
 
 def _outputs_text(outputs: tuple[Value, ...] | Lattice) -> object:
@@ -299,7 +322,7 @@ def _value(node: _Node) -> Value:
 
 
 def _fraction(node: _Node) -> Fraction:
-    parts = [part.integer() for part in node.items()]
-    if len(parts) != 2 or parts[1] < 1:
+    numerator, denominator = _pair(node, "a numerator and a denominator")
+    if denominator < 1:
         node.refuse("a numerator and a denominator")
-    return Fraction(parts[0], parts[1])
+    return Fraction(numerator, denominator)

@@ -1,0 +1,50 @@
+"""A program on its way to a model: what is compiled, its graph, and the graph in its places.
+
+No weights are made: this is where the sizes of a model are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from handcraft.compiler.levels import MAP_FOLDING, ONE_SIDED
+from handcraft.compiler.lower import lower
+from handcraft.compiler.one_sided import one_sided
+from handcraft.compiler.optimize import optimized, placed
+from handcraft.compiler.unfolded import unfolded
+
+if TYPE_CHECKING:
+    from handcraft.compiler.graph import Graph
+    from handcraft.compiler.levels import Passes
+    from handcraft.compiler.place import Placed
+    from handcraft.language.typed import TypedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The stages from a checked program to layers and columns.
+
+    Attributes:
+        typed: the program that is compiled: under causal attention if that means the same.
+        lowered: its graph before the passes over graphs.
+        placed: its graph in layers and columns.
+    """
+
+    typed: TypedProgram
+    lowered: Graph
+    placed: Placed
+
+
+def placement(program: TypedProgram, passes: Passes) -> Placement:
+    """Return the stages of a program after these passes.
+
+    Raises:
+        ProgramError: where something cannot be built; names the expression and the way out.
+    """
+    typed = program if MAP_FOLDING in passes else unfolded(program)
+    typed = one_sided(typed) if ONE_SIDED in passes else typed
+    lowered = lower(typed, passes)
+    graph = optimized(lowered, passes)
+    rows = len(typed.vocabulary) + typed.context + 2 * graph.start
+    return Placement(typed, lowered, placed(graph, passes, rows))
