@@ -24,6 +24,7 @@ from handcraft.compiler.scores import (
     joined,
     rank,
     table_factors,
+    windows_of,
 )
 from handcraft.compiler.selection import (
     Carrier,
@@ -243,7 +244,8 @@ class Attention:
         """Return a table of zeros and ones as a score, by classes or by distances."""
         key, query = pair
         if NARROW_SCORES in self.passes and key is not None and query is not None:
-            narrow = self._distances(key, query, rows, equal=equal, allowed=allowed, sunk=sunk)
+            visible = self.selection.visible(pair, rows)
+            narrow = self._distances(key, query, visible, equal=equal, allowed=allowed, sunk=sunk)
             if narrow is not None:
                 return narrow
         keys, of_keys = self.carriers.read(key, equal=equal, allowed=allowed)
@@ -261,8 +263,9 @@ class Attention:
         sunk: bool,
     ) -> Factors | None:
         """Return a table that is an equality as distances, if that is narrower and exact enough."""
-        classes = classes_of(rows, self.carriers.size(key))
-        if classes is None or rank(rows, self.carriers.size(key)) <= NARROW:
+        n_keys = self.carriers.size(key)
+        classes = classes_of(rows, n_keys) or windows_of(rows, n_keys)
+        if classes is None or rank(rows, n_keys) <= NARROW:
             return None
         if classes.largest > WIDEST * allowed:
             return None
@@ -278,8 +281,7 @@ class Attention:
         square = self.carriers.numbered(key, squares, exact=equal)
         if square is None:
             square = self.sops.function(key.node, [Fraction(c) for c in squares])
-        highest = tuple(c * c for c in classes.queries)
-        top = self.carriers.numbered(query, highest, exact=False) if sunk else constant(0)
+        top = self.carriers.numbered(query, classes.tops, exact=False) if sunk else constant(0)
         assert top is not None
         error += self.draft.precision.error(square)
         return distance_factors(q, top, k, square, classes, error)

@@ -98,8 +98,22 @@ def place(graph: Graph) -> Placed:
 
 
 def one_by_one(graph: Graph) -> Placed:
-    """Give every operation a layer of its own, in their order."""
-    times = [2 * i + (1 if isinstance(op, Head) else 2) for i, op in enumerate(graph.ops)]
+    """Give every operation a layer of its own, in the order of their earliest times.
+
+    Those that add to what an embedding wrote come after all that read it at the same time, and stay
+    together: each may read what another adds to.
+    """
+    first = earliest(graph)
+    assert first is not None, "a graph without limits has a placement"
+    embedded = _embedded(graph)
+    adds = [bool(writes(op) & embedded) for op in graph.ops]
+    order = sorted(range(len(first)), key=lambda i: (first[i], adds[i], i))
+    times = [0] * len(first)
+    layer = -1
+    for i, before in zip(order, [None, *order], strict=False):
+        together = before is not None and adds[i] and adds[before] and first[i] == first[before]
+        layer += not together
+        times[i] = 2 * layer + (1 if isinstance(graph.ops[i], Head) else 2)
     return placed_at(graph, times)
 
 

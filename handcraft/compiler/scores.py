@@ -1,8 +1,8 @@
 """Tables of selected pairs as sums of products of a query form and a key form.
 
-Either one product for each class of keys or queries that belong together; or, where the table is
-an equality of numbers, the score 2kq - k^2 = q^2 - (k - q)^2, which is q^2 at the key q and at
-least 1 less at every other one.
+Either one product for each class of keys or queries that belong together; or, where a query selects
+the keys that are nearest to it, the score 2kq - k^2 = q^2 - (k - q)^2 of their numbers, which is at
+least 1 less at every other key: an equality, or a window of two.
 """
 
 from __future__ import annotations
@@ -50,10 +50,17 @@ class Factors:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """A table as an equality: the number of each key and of each query."""
+    """Numbers of keys and queries: a query selects the keys whose numbers are nearest to its own.
+
+    Attributes:
+        keys: of each key.
+        queries: of each query.
+        tops: the score of each query with the keys that it selects.
+    """
 
     keys: tuple[int, ...]
     queries: tuple[int, ...]
+    tops: tuple[int, ...]
 
     @property
     def largest(self) -> Fraction:
@@ -87,7 +94,7 @@ def rank(rows: Rows, n_keys: int) -> int:
 def distance_factors(
     query: Form, top: Form, key: Form, square: Form, classes: Classes, error: Fraction
 ) -> Factors:
-    """Return the score 2kq - k^2 of numbered keys and queries; `top` is q^2, `square` k^2."""
+    """Return the score 2kq - k^2 = q^2 - (k - q)^2; `square` is k^2, `top` that of the nearest."""
     products = (
         Product(query.scaled(2), key, Fraction(0)),
         Product(constant(-1), square, Fraction(1)),
@@ -128,7 +135,36 @@ def classes_of(rows: Rows, n_keys: int) -> Classes | None:
             numbers[j] = members[0]
     queries = _continued([bits(row)[0] if row else None for row in rows], set(numbers))
     middle = n_keys // 2
-    return Classes(tuple(k - middle for k in numbers), tuple(q - middle for q in queries))
+    keys = tuple(k - middle for k in numbers)
+    shifted = tuple(q - middle for q in queries)
+    return Classes(keys, shifted, tuple(q * q for q in shifted))
+
+
+def windows_of(rows: Rows, n_keys: int) -> Classes | None:
+    """Return a table in which every query selects one key, or two neighbours, as distances.
+
+    Key j has the number 2j. A query between two keys is as far from both; one that selects only
+    the first or the last key may stand beyond it. None where a row is something else.
+    """
+    queries: list[int] = []
+    for row in rows:
+        members = bits(row)
+        if not members or members[-1] - members[0] != len(members) - 1 or len(members) > 2:
+            return None
+        queries.append(members[0] + members[-1])
+    for i, members in ((0, bits(rows[0])), (len(rows) - 1, bits(rows[-1]))):
+        step = 1 if i == 0 else -1
+        if len(rows) > 2 and len(members) == 1 and members[0] in (0, n_keys - 1):
+            beyond = 2 * queries[i + step] - queries[i + 2 * step]
+            if abs(beyond - queries[i]) == 1 and (beyond < 0 or beyond > 2 * (n_keys - 1)):
+                queries[i] = beyond
+    middle = n_keys - 1
+    keys = tuple(2 * j - middle for j in range(n_keys))
+    shifted = tuple(q - middle for q in queries)
+    tops = tuple(
+        q * q - (q - keys[bits(row)[0]]) ** 2 for q, row in zip(shifted, rows, strict=True)
+    )
+    return Classes(keys, shifted, tops)
 
 
 def bits(row: int) -> list[int]:

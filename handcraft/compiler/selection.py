@@ -268,7 +268,7 @@ class Selection:
         """Drop empty terms, and tables that hold everything that can be seen."""
         kept: list[Term] = []
         for term in terms:
-            seen = {pair: self._visible(pair, rows) for pair, rows in term.items()}
+            seen = {pair: self.visible(pair, rows) for pair, rows in term.items()}
             if any(not any(rows) for rows in seen.values()):
                 continue
             kept.append(self._folded({p: r for p, r in term.items() if not self._is_full(p, r)}))
@@ -298,9 +298,9 @@ class Selection:
 
     def _is_full(self, pair: Pair, rows: Rows) -> bool:
         everything = (1 << self.size(pair[0])) - 1
-        return self._visible(pair, rows) == self._visible(pair, (everything,) * len(rows))
+        return self.visible(pair, rows) == self.visible(pair, (everything,) * len(rows))
 
-    def _visible(self, pair: Pair, rows: Rows) -> Rows:
+    def visible(self, pair: Pair, rows: Rows) -> Rows:
         """Return a table without the pairs that the causal mask hides."""
         position = self.position
         if not self.program.causal or pair != (position, position):
