@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
 from handcraft.compiler.carriers import FORMAT
-from handcraft.compiler.forms import Direction, Form, combine, constant, direction
+from handcraft.compiler.forms import Direction, Form, combine, constant, direction, magnitude
 from handcraft.compiler.graph import (
     Graph,
     LogitReadout,
@@ -142,7 +142,8 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
 
 def _size(run: tuple[Value, Fraction, Fraction], form: Form) -> Fraction:
     """Return a bound on what an interval's form adds up, where the number is in the interval."""
-    return abs(form.constant) + sum(abs(c) for _, c in form.terms) * max(map(abs, run[1:]))
+    slope = sum(magnitude(c) for _, c in form.terms)
+    return slope * max(map(abs, run[1:])) + magnitude(form.constant)
 
 
 def _allowed(

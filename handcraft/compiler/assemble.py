@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isqrt, prod
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.forms import START, Direction, Form
+from handcraft.compiler.forms import START, Direction, Form, Number
 from handcraft.compiler.graph import (
     Head,
     LogitReadout,
@@ -140,13 +140,11 @@ class _Writer:
         """Return a matrix of zeros."""
         return zeros(shape, self.dtype)
 
-    def put(self, array: Array, place: tuple[int, ...], number: Fraction) -> None:
+    def put(self, array: Array, place: tuple[int, ...], number: Number) -> None:
         """Set one entry."""
         array[place] = rounded(number, self.dtype)
 
-    def read(
-        self, weight: Array, bias: Array, column: int, form: Form, scale: Fraction = Fraction(1)
-    ) -> None:
+    def read(self, weight: Array, bias: Array, column: int, form: Form, scale: Number = 1) -> None:
         """Make an output column of a matrix `[d_model, n]` compute a form."""
         for d, coefficient in form.terms:
             self.put(weight, (self.columns[d], column), coefficient * scale)
@@ -159,9 +157,9 @@ class _Writer:
 
     def add_biases(self, bias: Array, written: Iterable[Writes]) -> None:
         """Set what operations add at every position, summed exactly."""
-        total: dict[Direction, Fraction] = {}
+        total: dict[Direction, Number] = {}
         for d, value in (pair for writes in written for pair in writes):
-            total[d] = total.get(d, Fraction(0)) + value
+            total[d] = total.get(d, 0) + value
         for d, value in total.items():
             self.put(bias, (self.columns[d],), value)
 

@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
-from handcraft.compiler.forms import Form, combine, constant, direction
+from handcraft.compiler.forms import Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import boxes, steps
 from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.selection import PLACE, POSITIONS, SOP, Carrier, Term
@@ -64,19 +64,19 @@ class Carriers:
 
     def read(
         self, carrier: Carrier | None, *, equal: bool, allowed: Fraction
-    ) -> tuple[tuple[Form, ...], Fraction]:
+    ) -> tuple[tuple[Form, ...], Number]:
         """Return the one-hot of a variable and its error in roundoffs.
 
         It is restored where the error would count.
         """
         if carrier is None:
-            return (constant(1),), Fraction(0)
+            return (constant(1),), 0
         onehot = self.onehot(carrier)
         if onehot.exact:
-            return onehot.forms, Fraction(0)
+            return onehot.forms, 0
         error = 2 * max(map(self.draft.precision.error, onehot.forms))
         if equal or error * FORMAT > allowed:
-            return self.exact(onehot).forms, Fraction(0)
+            return self.exact(onehot).forms, 0
         return onehot.forms, error
 
     def onehot(self, carrier: Carrier) -> OneHot:

@@ -11,10 +11,18 @@ token any key and any moved value: the form is corrected by a multiple of the st
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.forms import START, Direction, Form, Number, combine, direction
+from handcraft.compiler.forms import (
+    START,
+    Direction,
+    Form,
+    Number,
+    combine,
+    direction,
+    magnitude,
+    whole,
+)
 from handcraft.compiler.graph import (
     Column,
     Embedding,
@@ -34,6 +42,7 @@ from handcraft.compiler.precision import Precision
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
+    from fractions import Fraction
 
     from handcraft.compiler.levels import Passes
     from handcraft.compiler.neurons import Layer
@@ -70,8 +79,8 @@ class _HeadDraft:
     time: int
     text: str
     span: Span
-    columns: list[tuple[Form, dict[Direction, Fraction]]] = field(default_factory=list)
-    bias: dict[Direction, Fraction] = field(default_factory=dict)
+    columns: list[tuple[Form, dict[Direction, Number]]] = field(default_factory=list)
+    bias: dict[Direction, Number] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -80,8 +89,8 @@ class _MlpDraft:
     time: int
     text: str
     span: Span
-    units: list[tuple[Form, dict[Direction, Fraction]]]
-    bias: dict[Direction, Fraction]
+    units: list[tuple[Form, dict[Direction, Number]]]
+    bias: dict[Direction, Number]
 
 
 class Draft:
@@ -93,14 +102,14 @@ class Draft:
         self.variables: dict[str, Variable] = {}
         self.embeddings: dict[str, Embedding] = {}
         self._times: dict[str, int] = {}
-        self._at_start: dict[Direction, Fraction] = {}
+        self._at_start: dict[Direction, Number] = {}
         self._ops: list[_HeadDraft | _MlpDraft] = []
         self._resolution: Resolution | None = None
         self.precision = Precision()
         if start:
             self.variable("start", ("start",), "1 at the hidden start token", None)
-            self.embeddings["start"] = Embedding("start", "start", ((Fraction(1),),))
-            self._at_start[START] = Fraction(1)
+            self.embeddings["start"] = Embedding("start", "start", ((1,),))
+            self._at_start[START] = 1
 
     # Variables -------------------------------------------------------------------------------
 
@@ -121,10 +130,10 @@ class Draft:
     ) -> str:
         """Declare a variable that the embeddings write."""
         unique = self.variable(name, labels, meaning, None)
-        exact = tuple(tuple(Fraction(v) for v in row) for row in rows)
+        exact = tuple(tuple(map(whole, row)) for row in rows)
         self.embeddings[unique] = Embedding(unique, by, exact)
         for i, values in enumerate(zip(*exact, strict=True)):
-            self.precision.embedded((unique, i), max(map(abs, values)))
+            self.precision.embedded((unique, i), max(map(magnitude, values)))
         return unique
 
     def time(self, forms: Sequence[Form]) -> int:
@@ -177,7 +186,7 @@ class Draft:
         elif text not in head.text:
             head.text = f"{head.text}; {text}"
         for form, target in zip(columns, targets, strict=True):
-            head.columns.append((form, {target: Fraction(1)}))
+            head.columns.append((form, {target: 1}))
             self._written(target, form.at(self._at_start), head.time)
             self.precision.moved(target, form, mean=mean)
 
@@ -217,8 +226,8 @@ class Draft:
         after = max(2, (last + 1) // 2 * 2)
         if any(targets & set(form.directions) for form in values.values()):
             last = after
-        copies: dict[int, dict[Direction, dict[Direction, Fraction]]] = {}
-        constants: dict[Direction, Fraction] = {}
+        copies: dict[int, dict[Direction, dict[Direction, Number]]] = {}
+        constants: dict[Direction, Number] = {}
         for target, form in values.items():
             if form.constant:
                 constants[target] = form.constant
@@ -227,7 +236,7 @@ class Draft:
                 writers = [] if embedded else [op for op in self._ops if read in _written(op)]
                 if writers and all(op.time >= last for op in writers):
                     for out in (out for op in writers for out in _outputs(op) if read in out):
-                        out[target] = out.get(target, Fraction(0)) + coefficient * out[read]
+                        out[target] = out.get(target, 0) + coefficient * out[read]
                 else:
                     time = max(after, (self._times[read[0]] + 2) // 2 * 2)
                     copies.setdefault(time, {}).setdefault(read, {})[target] = coefficient
@@ -240,7 +249,7 @@ class Draft:
         if constants:
             late = next(op for op in reversed(self._ops) if op.time >= last)
             for target, value in constants.items():
-                late.bias[target] = late.bias.get(target, Fraction(0)) + value
+                late.bias[target] = late.bias.get(target, 0) + value
 
     # The whole -------------------------------------------------------------------------------
 
@@ -259,8 +268,8 @@ class Draft:
         verify(graph)
         return graph
 
-    def _written(self, target: Direction, at_start: Fraction, time: int) -> None:
-        self._at_start[target] = self._at_start.get(target, Fraction(0)) + at_start
+    def _written(self, target: Direction, at_start: Number, time: int) -> None:
+        self._at_start[target] = self._at_start.get(target, 0) + at_start
         self._times[target[0]] = max(self._times[target[0]], time)
 
     def _op_name(self, name: str) -> str:
@@ -284,7 +293,7 @@ def _read(op: _HeadDraft | _MlpDraft) -> set[Direction]:
     return {d for form in forms for d in form.directions}
 
 
-def _outputs(op: _HeadDraft | _MlpDraft) -> list[dict[Direction, Fraction]]:
+def _outputs(op: _HeadDraft | _MlpDraft) -> list[dict[Direction, Number]]:
     return [*(out for _, out in _parts(op)), op.bias]
 
 
@@ -292,19 +301,19 @@ def _written(op: _HeadDraft | _MlpDraft) -> set[Direction]:
     return {d for out in _outputs(op) for d in out}
 
 
-def _parts(op: _HeadDraft | _MlpDraft) -> list[tuple[Form, dict[Direction, Fraction]]]:
+def _parts(op: _HeadDraft | _MlpDraft) -> list[tuple[Form, dict[Direction, Number]]]:
     return op.columns if isinstance(op, _HeadDraft) else op.units
 
 
 def _copies(
-    copies: Mapping[Direction, Mapping[Direction, Fraction]], variables: Mapping[str, Variable]
-) -> list[tuple[Form, dict[Direction, Fraction]]]:
+    copies: Mapping[Direction, Mapping[Direction, Number]], variables: Mapping[str, Variable]
+) -> list[tuple[Form, dict[Direction, Number]]]:
     """Return neurons that copy directions: one for those of a one-hot that go the same way.
 
     A number may be negative: it is relu(x) - relu(-x).
     """
-    units: list[tuple[Form, dict[Direction, Fraction]]] = []
-    groups: dict[tuple[str, tuple[tuple[Direction, Fraction], ...]], list[Form]] = {}
+    units: list[tuple[Form, dict[Direction, Number]]] = []
+    groups: dict[tuple[str, tuple[tuple[Direction, Number], ...]], list[Form]] = {}
     for (name, index), outs in sorted(copies.items()):
         if variables[name].labels == (NUMBER,):
             for sign in (1, -1):

@@ -20,10 +20,14 @@ START: Direction = ("start", 0)
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`constant + sum of coefficient * direction`, sorted by direction, without zeros."""
+    """`constant + sum of coefficient * direction`, sorted by direction, without zeros.
 
-    terms: tuple[tuple[Direction, Fraction], ...]
-    constant: Fraction = Fraction(0)
+    Most numbers are whole, and an `int` is added and hashed many times faster than a `Fraction`,
+    so forms hold the one where they can.
+    """
+
+    terms: tuple[tuple[Direction, Number], ...]
+    constant: Number = 0
 
     def __add__(self, other: Form) -> Form:
         return combine(((1, self), (1, other)))
@@ -37,12 +41,16 @@ class Form:
 
     def plus(self, number: Number) -> Form:
         """Return the form plus a number."""
-        return Form(self.terms, self.constant + number)
+        return Form(self.terms, whole(self.constant + number))
 
-    def at(self, values: Mapping[Direction, Fraction]) -> Fraction:
+    def at(self, values: Mapping[Direction, Number]) -> Number:
         """Return the form's value where the directions have these values (0 if not given)."""
-        read = (coefficient * values.get(d, Fraction(0)) for d, coefficient in self.terms)
-        return sum(read, self.constant)
+        total = self.constant
+        for d, coefficient in self.terms:
+            value = values.get(d)
+            if value:
+                total += coefficient * value
+        return total
 
     @property
     def directions(self) -> tuple[Direction, ...]:
@@ -58,20 +66,35 @@ class Form:
 
 def constant(number: Number) -> Form:
     """Return the form that is a number everywhere."""
-    return Form((), Fraction(number))
+    return Form((), whole(number))
 
 
 def direction(name: str, index: int) -> Form:
     """Return the form that reads one direction."""
-    return Form((((name, index), Fraction(1)),))
+    return Form((((name, index), 1),))
 
 
 def combine(parts: Iterable[tuple[Number, Form]]) -> Form:
     """Return the sum of forms, each times a number."""
-    terms: dict[Direction, Fraction] = {}
-    total = Fraction(0)
-    for factor, form in parts:
-        total += factor * form.constant
+    terms: dict[Direction, Number] = {}
+    total: Number = 0
+    for given, form in parts:
+        factor = whole(given)
+        if form.constant:
+            total += factor * form.constant
         for d, coefficient in form.terms:
-            terms[d] = terms.get(d, Fraction(0)) + factor * coefficient
-    return Form(tuple(sorted((d, c) for d, c in terms.items() if c)), total)
+            change = coefficient if factor == 1 else factor * coefficient
+            terms[d] = terms[d] + change if d in terms else change
+    return Form(tuple(sorted((d, whole(c)) for d, c in terms.items() if c)), whole(total))
+
+
+def magnitude(number: Number) -> Number:
+    """Return the absolute value of a number."""
+    return -number if number < 0 else number
+
+
+def whole(number: Number) -> Number:
+    """Return a number as an `int` where it is whole."""
+    if isinstance(number, int):
+        return number
+    return number.numerator if number.denominator == 1 else number

@@ -172,7 +172,7 @@ class Gathering:
         if self.facts.is_total(default):
             return form, min(codes), max(codes)
         size = self.draft.precision.size(form)
-        return form, -size, size
+        return form, Fraction(-size), Fraction(size)
 
     def _default(self, op: Aggregate) -> Value | None:
         default = None if op.default is None else self.program.nodes[op.default].op

@@ -7,19 +7,19 @@ form knows yet which layer or which column it will be.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from handcraft.compiler.forms import START, Direction, Form
+from handcraft.compiler.forms import START, Direction, Form, Number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from handcraft.errors import Span
     from handcraft.language.values import Value
     from handcraft.runtime.vocabulary import Token
 
-Writes: TypeAlias = tuple[tuple[Direction, Fraction], ...]
+Writes: TypeAlias = tuple[tuple[Direction, Number], ...]
 """What is added to which direction, sorted, without zeros."""
 
 
@@ -42,7 +42,7 @@ class Embedding:
 
     variable: str
     by: str
-    rows: tuple[tuple[Fraction, ...], ...]
+    rows: tuple[tuple[Number, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +167,16 @@ def reads(op: Op) -> frozenset[Direction]:
         forms = (*op.queries, *op.keys, *(c.form for c in op.columns))
     else:
         forms = tuple(n.pre for n in op.neurons)
-    return frozenset(d for form in forms for d in form.directions)
+    return frozenset([d for form in forms for d, _ in form.terms])
 
 
 def writes(op: Op) -> frozenset[Direction]:
     """Return the directions that an operation writes."""
     if isinstance(op, Head):
-        moved = {d for c in op.columns for d, _ in c.writes}
-        return frozenset(moved | {d for d, _ in op.bias})
-    written = {d for n in op.neurons for d, _ in n.writes}
-    return frozenset(written | {d for d, _ in op.bias})
+        parts = (op.bias, *(c.writes for c in op.columns))
+    else:
+        parts = (op.bias, *(n.writes for n in op.neurons))
+    return frozenset([d for part in parts for d, _ in part])
 
 
 def readout_forms(readout: Readout) -> tuple[Form, ...]:
@@ -196,18 +196,19 @@ def verify(graph: Graph) -> None:
     assert len(sizes) == len(graph.variables), "two variables of one name"
     written = {(e.variable, i) for e in graph.embeddings for i in range(sizes[e.variable])}
     for op in graph.ops:
-        assert reads(op) <= written, f"{op.name} reads {sorted(reads(op) - written)} too early"
-        assert all(0 <= i < sizes[name] for name, i in writes(op)), f"{op.name} writes nowhere"
-        written |= writes(op)
+        read, targets = reads(op), writes(op)
+        assert read <= written, f"{op.name} reads {sorted(read - written)} too early"
+        assert all(0 <= i < sizes[name] for name, i in targets), f"{op.name} writes nowhere"
+        written |= targets
     for form in readout_forms(graph.readout):
         assert set(form.directions) <= written, "the read-out reads what nothing writes"
         assert form.constant == 0, "an unembedding has no bias"
     assert graph.start or START not in written, "a start direction without a start token"
 
 
-def form_writes(values: Mapping[Direction, Fraction]) -> Writes:
+def form_writes(values: Mapping[Direction, Number]) -> Writes:
     """Return writes in their order, without zeros."""
-    return tuple(sorted((d, c) for d, c in values.items() if c))
+    return tuple(sorted((d, whole(c)) for d, c in values.items() if c))
 
 
 def _shown(op: Op) -> list[str]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise, permutations, product
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.forms import Form, combine
+from handcraft.compiler.forms import Form, Number, combine, magnitude
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ class Unit:
     """One neuron: `relu(pre)` adds `out[k]` times its activation to output k."""
 
     pre: Form
-    out: Mapping[int, Fraction]
+    out: Mapping[int, Number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class Layer:
     """
 
     units: tuple[Unit, ...]
-    bias: tuple[Fraction, ...]
-    bounds: tuple[Fraction, ...] | None = None
+    bias: tuple[Number, ...]
+    bounds: tuple[Number, ...] | None = None
     is_flat: bool = False
     is_one: bool = False
-    error: Fraction | None = None
+    error: Number | None = None
 
 
 def steps(
     x: Form,
     points: Sequence[Fraction],
-    results: Sequence[Mapping[int, Fraction]],
+    results: Sequence[Mapping[int, Number]],
     outputs: int,
 ) -> Layer:
     """Return neurons whose output k is `results[i][k]` (0 if not given) where x is `points[i]`.
@@ -64,25 +64,26 @@ def steps(
     for i in range(len(points) - 1):
         changes = dict(results[i + 1])
         for k, value in results[i].items():
-            changes[k] = changes.get(k, Fraction(0)) - value
+            changes[k] = changes.get(k, 0) - value
         changes = {k: change for k, change in sorted(changes.items()) if change}
         if not changes:
             continue
         low, gap = points[i], points[i + 1] - points[i]
-        slope = 2 / gap
+        slope = Fraction(2) / gap
+        steep = x.scaled(slope)
         for sign, place in ((1, low + gap / 4), (-1, low + 3 * gap / 4)):
-            pre = x.plus(-place).scaled(slope)
+            pre = steep.plus(-place * slope)
             units.append(Unit(pre, {k: sign * change for k, change in changes.items()}))
-    bias = tuple(results[0].get(k, Fraction(0)) for k in range(outputs))
-    bounds = [Fraction(0)] * outputs
+    bias = tuple(results[0].get(k, 0) for k in range(outputs))
+    bounds: list[Number] = [0] * outputs
     for result in results:
         for k, value in result.items():
-            bounds[k] = max(bounds[k], abs(value))
+            bounds[k] = max(bounds[k], magnitude(value))
     return Layer(tuple(units), bias, tuple(bounds), is_flat=True)
 
 
 def interpolate(
-    x: Form, points: Sequence[Fraction], values: Sequence[Fraction], errors: Sequence[Fraction]
+    x: Form, points: Sequence[Fraction], values: Sequence[Fraction], errors: Sequence[Number]
 ) -> Layer:
     """Return neurons whose one output is the piecewise linear function through the points.
 
@@ -170,9 +171,9 @@ def boxes(
             if len(values) < len(variable)
         ]
         pre = combine((2, form) for form in forms).plus(1 - 2 * len(forms))
-        units.append(Unit(pre, {kind: Fraction(1), rest: Fraction(-1)}))
-    bias = tuple(Fraction(k == rest) for k in range(outputs))
-    return Layer(tuple(units), bias, (Fraction(1),) * outputs, is_one=True)
+        units.append(Unit(pre, {kind: 1, rest: -1}))
+    bias = tuple(int(k == rest) for k in range(outputs))
+    return Layer(tuple(units), bias, (1,) * outputs, is_one=True)
 
 
 def weighted(layer: Layer, results: Sequence[Fraction]) -> Layer:

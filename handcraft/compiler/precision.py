@@ -11,6 +11,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from handcraft.compiler.forms import magnitude
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -31,30 +33,34 @@ class Precision:
     """Bounds for the directions of one graph, noted as they are written."""
 
     def __init__(self) -> None:
-        self._sizes: dict[Direction, Fraction] = {}
-        self._errors: dict[Direction, Fraction] = {}
+        self._sizes: dict[Direction, Number] = {}
+        self._errors: dict[Direction, Number] = {}
 
     def embedded(self, direction: Direction, size: Number) -> None:
         """Note a direction that the embeddings write, exactly."""
-        self._sizes[direction] = Fraction(size)
+        self._sizes[direction] = size
 
-    def size(self, form: Form) -> Fraction:
+    def size(self, form: Form) -> Number:
         """Return a bound on the absolute value of a form, and of every partial sum of it.
 
         Of the directions of one variable at most one counts: a one-hot's add up to at most 1.
         """
-        largest: dict[str, Fraction] = {}
+        largest: dict[str, Number] = {}
         for d, coefficient in form.terms:
-            part = abs(coefficient) * self._sizes.get(d, Fraction(1))
-            largest[d[0]] = max(largest.get(d[0], Fraction(0)), part)
-        return sum(largest.values(), abs(form.constant))
+            part = magnitude(coefficient) * self._sizes.get(d, 1)
+            largest[d[0]] = max(largest.get(d[0], 0), part)
+        return sum(largest.values(), magnitude(form.constant))
 
-    def error(self, form: Form) -> Fraction:
+    def error(self, form: Form) -> Number:
         """Return a bound on the error of a form, in units of roundoff."""
-        carried = (abs(c) * self._errors.get(d, Fraction(0)) for d, c in form.terms)
         names = {d[0] for d, _ in form.terms}
         rounding = len(names) - 1 + bool(form.constant) if names else 0
-        return sum(carried, rounding * self.size(form))
+        total = rounding * self.size(form) if rounding else 0
+        for d, coefficient in form.terms:
+            error = self._errors.get(d)
+            if error:
+                total += magnitude(coefficient) * error
+        return total
 
     def moved(self, target: Direction, form: Form, *, mean: bool) -> None:
         """Note a direction to which a head adds what it moves."""
@@ -63,18 +69,18 @@ class Precision:
 
     def computed(self, targets: Sequence[Direction], layer: Layer) -> None:
         """Note directions to which neurons add their outputs."""
-        sizes = [abs(b) for b in layer.bias]
-        errors = [Fraction(0)] * len(targets)
+        sizes = [magnitude(b) for b in layer.bias]
+        errors: list[Number] = [0] * len(targets)
         for unit in layer.units:
             size = self.size(unit.pre)
             error = NEURON_ERROR * size + (0 if layer.is_flat else self.error(unit.pre))
             for k, value in unit.out.items():
                 if layer.is_one:
-                    sizes[k] = max(sizes[k], abs(value) * size + abs(layer.bias[k]))
-                    errors[k] = max(errors[k], abs(value) * error)
+                    sizes[k] = max(sizes[k], magnitude(value) * size + magnitude(layer.bias[k]))
+                    errors[k] = max(errors[k], magnitude(value) * error)
                 else:
-                    sizes[k] += abs(value) * size
-                    errors[k] += abs(value) * error
+                    sizes[k] += magnitude(value) * size
+                    errors[k] += magnitude(value) * error
         for k, target in enumerate(targets):
             size = sizes[k] if layer.bounds is None else layer.bounds[k]
             self._add(target, size, errors[k] if layer.error is None else layer.error)
@@ -84,10 +90,10 @@ class Precision:
         resolved = self.resolved(form)
         return gap / resolved if resolved else Fraction(1)
 
-    def resolved(self, form: Form) -> Fraction:
+    def resolved(self, form: Form) -> Number:
         """Return how far apart values of a form must be to be told apart, in roundoffs."""
         return ROOM * (self.error(form) + NEURON_ERROR * self.size(form))
 
-    def _add(self, target: Direction, size: Fraction, error: Fraction) -> None:
-        self._sizes[target] = self._sizes.get(target, Fraction(0)) + size
-        self._errors[target] = self._errors.get(target, Fraction(0)) + error
+    def _add(self, target: Direction, size: Number, error: Number) -> None:
+        self._sizes[target] = self._sizes.get(target, 0) + size
+        self._errors[target] = self._errors.get(target, 0) + error

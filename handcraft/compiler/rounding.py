@@ -10,10 +10,11 @@ import numpy as np
 from handcraft.errors import HandcraftError
 
 if TYPE_CHECKING:
+    from handcraft.compiler.forms import Number
     from handcraft.runtime.weights import Array
 
 
-def rounded(number: Fraction, dtype: str) -> np.floating[Any]:
+def rounded(number: Number, dtype: str) -> np.floating[Any]:
     """Return the nearest number of a format.
 
     Raises:
@@ -46,7 +47,7 @@ def zeros(shape: tuple[int, ...], dtype: str) -> Array:
     return array
 
 
-def _wide(number: Fraction) -> float:
+def _wide(number: Number) -> float:
     """Return the nearest float64, or infinity."""
     try:
         return float(number)

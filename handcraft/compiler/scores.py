@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.forms import Form, combine, constant
+from handcraft.compiler.forms import Form, Number, combine, constant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Product:
 
     query: Form
     key: Form
-    outside: Fraction
+    outside: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Factors:
     products: tuple[Product, ...]
     top: Form
     largest: Fraction
-    error: Fraction
+    error: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Classes:
 
 
 def table_factors(
-    queries: Sequence[Form], keys: Sequence[Form], rows: Rows, error: Fraction
+    queries: Sequence[Form], keys: Sequence[Form], rows: Rows, error: Number
 ) -> Factors:
     """Return one product for each class of a table of zeros and ones.
 
@@ -92,7 +92,7 @@ def rank(rows: Rows, n_keys: int) -> int:
 
 
 def distance_factors(
-    query: Form, top: Form, key: Form, square: Form, classes: Classes, error: Fraction
+    query: Form, top: Form, key: Form, square: Form, classes: Classes, error: Number
 ) -> Factors:
     """Return the score 2kq - k^2 = q^2 - (k - q)^2; `square` is k^2, `top` that of the nearest."""
     products = (
@@ -104,14 +104,15 @@ def distance_factors(
 
 def joined(products: Sequence[Product]) -> list[Product]:
     """Return products with one for each query form (constants count as one) and key form."""
-    by_query: dict[Form, tuple[Form, Fraction]] = {}
+    by_query: dict[Form, tuple[Form, Number]] = {}
     for p in products:
-        query, factor = p.query, Fraction(1)
+        query: Form = p.query
+        factor: Number = 1
         if not query.terms:
             query, factor = constant(1), query.constant
-        key, outside = by_query.get(query, (constant(0), Fraction(0)))
+        key, outside = by_query.get(query, (constant(0), 0))
         by_query[query] = (key + p.key.scaled(factor), outside + factor * p.outside)
-    by_key: dict[tuple[Form, Fraction], Form] = {}
+    by_key: dict[tuple[Form, Number], Form] = {}
     for query, place in by_query.items():
         by_key[place] = by_key[place] + query if place in by_key else query
     return [Product(query, key, outside) for (key, outside), query in by_key.items()]

@@ -200,7 +200,7 @@ class Sops:
             low, high = bounds(self.facts.domain(node))
             return Fraction(low), Fraction(high)
         size = self.draft.precision.size(form)
-        return -size, size
+        return Fraction(-size), Fraction(size)
 
     def truth(self, node: int) -> Form:
         """Return a condition as 0 or 1."""

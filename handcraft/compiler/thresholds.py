@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from handcraft.compiler.draft import Draft
-    from handcraft.compiler.forms import Form
+    from handcraft.compiler.forms import Form, Number
     from handcraft.language.typed import TypedProgram
 
 
@@ -45,7 +45,7 @@ class Thresholds:
         gap = (q - p) / q if self._is_share(x) else q - p
         self.draft.resolve(x, gap, self.program.nodes[node].span)
 
-    def errors(self, x: Form, points: Sequence[Fraction]) -> list[Fraction]:
+    def errors(self, x: Form, points: Sequence[Fraction]) -> list[Number]:
         """Return bounds on the error of a number where it is each of these, in roundoffs."""
         if self._is_share(x):
             return [SHARE_ERROR * point for point in points]

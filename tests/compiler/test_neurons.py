@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from handcraft.compiler.forms import Direction, direction
+from handcraft.compiler.forms import Direction, Number, direction
 from handcraft.compiler.neurons import Layer, boxes, interpolate, steps, weighted
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ numbers = st.fractions(min_value=-7, max_value=7, max_denominator=12)
 points = st.lists(numbers, min_size=1, max_size=6, unique=True).map(sorted)
 
 
-def computed(layer: Layer, at: Mapping[Direction, Fraction]) -> list[Fraction]:
+def computed(layer: Layer, at: Mapping[Direction, Fraction]) -> list[Number]:
     """Return the outputs of neurons where the directions have these values."""
     outputs = list(layer.bias)
     for unit in layer.units:
@@ -30,7 +30,7 @@ def computed(layer: Layer, at: Mapping[Direction, Fraction]) -> list[Fraction]:
     return outputs
 
 
-def at_x(layer: Layer, x: Fraction) -> list[Fraction]:
+def at_x(layer: Layer, x: Fraction) -> list[Number]:
     return computed(layer, {X: x})
 
 
@@ -125,9 +125,7 @@ def tables(draw: st.DrawFn) -> tuple[list[int], list[int | None]]:
     return widths, draw(st.lists(cell, min_size=cells, max_size=cells))
 
 
-def filled(
-    widths: Sequence[int], table: Sequence[int | None]
-) -> tuple[Layer, list[list[Fraction]]]:
+def filled(widths: Sequence[int], table: Sequence[int | None]) -> tuple[Layer, list[list[Number]]]:
     """Return the neurons of a table, and what they give at each of its cells."""
     variables = [[direction(f"v{v}", i) for i in range(n)] for v, n in enumerate(widths)]
     layer = boxes(variables, table, OUTPUTS)

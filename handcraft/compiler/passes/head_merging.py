@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from handcraft.compiler.graph import Graph, Head, Op, Writes, form_writes, reads
 from handcraft.compiler.place import place
 
 if TYPE_CHECKING:
-    from handcraft.compiler.forms import Direction
+    from handcraft.compiler.forms import Direction, Number
 
 
 def with_merged_heads(graph: Graph) -> Graph:
@@ -51,9 +50,9 @@ def _joined(graph: Graph, one: Head, other: Head) -> Graph | None:
 
 
 def _sum(one: Writes, other: Writes) -> Writes:
-    total: dict[Direction, Fraction] = dict(one)
+    total: dict[Direction, Number] = dict(one)
     for d, value in other:
-        total[d] = total.get(d, Fraction(0)) + value
+        total[d] = total.get(d, 0) + value
     return form_writes(total)
 
 

@@ -8,7 +8,6 @@ start from the same bias. Readers read the first of them; what nothing reads any
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.compiler.forms import Direction, Form, combine, direction
@@ -20,7 +19,9 @@ from handcraft.compiler.place import place, read_out
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-Part: TypeAlias = "tuple[Hashable, Fraction]"
+    from handcraft.compiler.forms import Number
+
+Part: TypeAlias = "tuple[Hashable, Number]"
 """Something that operations compute, and the coefficient with which it is added."""
 
 
@@ -45,7 +46,7 @@ class _Same:
         self._own = {(e.variable, i) for e in graph.embeddings for i in range(len(e.rows[0]))}
         self._own |= needed_directions(graph)
         self._parts: dict[Direction, Counter[Part]] = {}
-        self._bias: dict[Direction, Fraction] = {}
+        self._bias: dict[Direction, Number] = {}
         self._firsts: dict[Hashable, Direction] = {}
         self._known: dict[Direction, Direction] = {}
 
@@ -68,7 +69,7 @@ class _Same:
                 for d, coefficient in neuron.writes:
                     self._parts.setdefault(d, Counter())[pre, coefficient] += 1
         for d, value in op.bias:
-            self._bias[d] = self._bias.get(d, Fraction(0)) + value
+            self._bias[d] = self._bias.get(d, 0) + value
 
     def read(self, form: Form) -> Form:
         """Return a form that reads the first of the directions that are the same."""
@@ -83,6 +84,6 @@ class _Same:
             return d
         if d not in self._known:
             parts = frozenset(self._parts.get(d, Counter()).items())
-            known = (parts, self._bias.get(d, Fraction(0)))
+            known = (parts, self._bias.get(d, 0))
             self._known[d] = self._firsts.setdefault(known, d)
         return self._known[d]

@@ -26,7 +26,7 @@ from handcraft.compiler.passes.rewriting import all_forms
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from handcraft.compiler.forms import Direction
+    from handcraft.compiler.forms import Direction, Number
 
 X: Direction = ("x", 0)
 Y: Direction = ("y", 0)
@@ -72,7 +72,7 @@ def _written(graph: Graph) -> set[Direction]:
     return {d for op in graph.ops for d, _ in op.bias}
 
 
-def _values(graph: Graph, t: int, p: int) -> dict[Direction, Fraction]:
+def _values(graph: Graph, t: int, p: int) -> dict[Direction, Number]:
     row = {"token": t, "position": p}
     return {
         (e.variable, i): value
