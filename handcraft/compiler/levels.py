@@ -10,6 +10,7 @@ from handcraft.errors import HandcraftError
 Passes: TypeAlias = frozenset[str]
 """The names of the passes that are run."""
 
+ASSUMPTIONS = "assumptions"
 MAP_FOLDING = "map folding"
 AFFINE_FOLDING = "affine folding"
 COVERS = "rectangle covers"
@@ -36,6 +37,7 @@ class Pass:
 
 
 PASSES = (
+    Pass(ASSUMPTIONS, 1, "what the program assumes away may come out as it likes"),
     Pass(MAP_FOLDING, 1, "functions of one one-hot are read off it, not computed"),
     Pass(AFFINE_FOLDING, 1, "sums and multiples are folded into what reads them"),
     Pass(COVERS, 1, "tables are covered by rectangles, a neuron each, not by cells"),

@@ -97,6 +97,16 @@ def place(graph: Graph) -> Placed:
     return placed_at(graph, times)
 
 
+def depth(graph: Graph) -> int | None:
+    """Return how many layers a graph takes at least, or None where it has no placement.
+
+    It has none where one operation adds to an embedded direction that another has still to read,
+    and must come before it.
+    """
+    times = earliest(graph)
+    return None if times is None else len(placed_at(graph, times).layers)
+
+
 def one_by_one(graph: Graph) -> Placed:
     """Give every operation a layer of its own, in the order of their earliest times.
 

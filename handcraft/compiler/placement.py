@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.levels import MAP_FOLDING, ONE_SIDED
+from handcraft.compiler.assumed import assumed
+from handcraft.compiler.levels import ASSUMPTIONS, MAP_FOLDING, ONE_SIDED
 from handcraft.compiler.lower import lower
 from handcraft.compiler.one_sided import one_sided
 from handcraft.compiler.optimize import optimized, placed
@@ -42,7 +43,8 @@ def placement(program: TypedProgram, passes: Passes) -> Placement:
     Raises:
         ProgramError: where something cannot be built; names the expression and the way out.
     """
-    typed = program if MAP_FOLDING in passes else unfolded(program)
+    typed = assumed(program) if ASSUMPTIONS in passes else program
+    typed = typed if MAP_FOLDING in passes else unfolded(typed)
     typed = one_sided(typed) if ONE_SIDED in passes else typed
     lowered = lower(typed, passes)
     graph = optimized(lowered, passes)

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.graph import Graph, Head, Op, Writes, form_writes, reads, writes
-from handcraft.compiler.place import place
+from handcraft.compiler.place import depth
 
 if TYPE_CHECKING:
     from handcraft.compiler.forms import Direction, Number
@@ -22,9 +22,10 @@ def with_merged_heads(graph: Graph) -> Graph:
         for one, other in combinations(graph.ops, 2):
             if not (isinstance(one, Head) and isinstance(other, Head) and _same(one, other)):
                 continue
-            layers = len(place(graph).layers) if layers is None else layers
+            layers = depth(graph) if layers is None else layers
             joined = _joined(graph, one, other)
-            if joined is not None and len(place(joined).layers) <= layers:
+            needed = None if joined is None else depth(joined)
+            if joined is not None and needed is not None and layers and needed <= layers:
                 graph, merged = joined, True
                 break
     return graph

@@ -14,7 +14,7 @@ from handcraft.compiler.forms import Direction, Form, combine, direction
 from handcraft.compiler.graph import Graph, Head, Op
 from handcraft.compiler.passes.dead_code import needed_directions, without_dead_code
 from handcraft.compiler.passes.rewriting import rewritten
-from handcraft.compiler.place import place, read_out
+from handcraft.compiler.place import depth, read_out
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -36,7 +36,8 @@ def without_repeats(graph: Graph) -> Graph:
         return graph
     once = rewritten(graph, same.read, lambda written: written, same.read)
     once = without_dead_code(once, needed_directions(once))
-    return once if len(place(once).layers) <= len(place(graph).layers) else graph
+    before, after = depth(graph), depth(once)
+    return once if before is not None and after is not None and after <= before else graph
 
 
 class _Same:

@@ -1,0 +1,67 @@
+"""What a program assumes, used: combinations of values that are out of scope do not matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from handcraft.language.domains import Finite
+from handcraft.language.typed import Table, TypedProgram
+from handcraft.language.values import Undefined, truth
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from handcraft.language.typed import Node
+
+OUT_OF_SCOPE = Undefined("out-of-scope", "the program assumes that this does not happen")
+
+
+def assumed(program: TypedProgram) -> TypedProgram:
+    """Return the program with outcomes left open where an assumption fails.
+
+    An assumption that is a function of some s-ops says so of every function of these.
+    """
+    nodes = program.nodes
+    tables = [nodes[number].table for number in program.assumptions]
+    known = [t for t in tables if t is not None and t.leaves]
+    if not known:
+        return program
+    return replace(program, nodes=tuple(_opened(node, known, nodes) for node in nodes))
+
+
+def _opened(node: Node, assumptions: Sequence[Table], nodes: Sequence[Node]) -> Node:
+    table = node.table
+    if table is None:
+        return node
+    outcomes = table.outcomes
+    for assumption in assumptions:
+        if not set(assumption.leaves) <= set(table.leaves):
+            continue
+        holds = _holds(assumption, table.leaves, nodes)
+        outcomes = tuple(
+            outcome if kept else OUT_OF_SCOPE for outcome, kept in zip(outcomes, holds, strict=True)
+        )
+    return (
+        node if outcomes is table.outcomes else replace(node, table=Table(table.leaves, outcomes))
+    )
+
+
+def _holds(assumption: Table, leaves: Sequence[int], nodes: Sequence[Node]) -> list[bool]:
+    """Return whether an assumption holds at each cell of a table over these leaves."""
+    sizes = {leaf: _size(nodes[leaf]) for leaf in leaves}
+    holds = []
+    for cell in product(*(range(sizes[leaf]) for leaf in leaves)):
+        at = dict(zip(leaves, cell, strict=True))
+        index = 0
+        for leaf in assumption.leaves:
+            index = index * sizes[leaf] + at[leaf]
+        outcome = assumption.outcomes[index]
+        holds.append(not isinstance(outcome, Undefined) and truth(outcome))
+    return holds
+
+
+def _size(node: Node) -> int:
+    assert isinstance(node.domain, Finite)
+    return len(node.domain.values)
