@@ -25,7 +25,7 @@ ours = cache(tracr_figures.ours)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_of_the_table_gives_what_its_examples_say(name: str) -> None:
     program = handcraft.parse(FOLDER / f"{name}.rasp")
-    model = handcraft.compile(program)
+    model = handcraft.compile(program, optimize=2)
     assert program.examples
     assert not program.warnings
     for example in program.examples:
@@ -66,7 +66,7 @@ def test_programs_have_many_times_fewer_parameters_than_tracr(
 
 
 def test_parameters_leave_out_the_unembedding_alone() -> None:
-    model = handcraft.compile(FOLDER / "hist.rasp")
+    model = handcraft.compile(FOLDER / "hist.rasp", optimize=2)
     mine = ours("hist", 10)
     assert mine.unembedding == model.weights["lm_head.weight"].size
     assert mine.parameters + mine.unembedding == model.parameters.n_parameters

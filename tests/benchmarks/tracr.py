@@ -35,13 +35,16 @@ LENGTHS = (10, 20, 40)
 LONGEST = 100
 TAKES_MINUTES = {("sort_freq", 40), ("shuffle_dyck1", 40), ("shuffle_dyck2", 40)}
 ROUNDS = 5
+SLOW = 5.0
+"""Seconds of a first compilation after which only one more is measured."""
+
 PATIENCE = 60.0
 """Seconds of a first compilation after which no second one is awaited."""
 
 COLD = """
 import handcraft
 text = open(%r, encoding="utf-8").read()
-print(handcraft.compile(text, context=5).run("abcde"))
+print(handcraft.compile(text, context=5, optimize=2).run("abcde"))
 """
 
 
@@ -134,8 +137,8 @@ def compare_examples(name: str, ask: Callable[[dict[str, Any]], Any]) -> None:
 
 def alone(name: str, length: int) -> Row:
     """Return a row whose other side is a stored figure, if there is one."""
-    ours(name, length)
-    figures = [ours(name, length) for _ in range(ROUNDS)]
+    first = ours(name, length)
+    figures = [ours(name, length) for _ in range(ROUNDS if first.seconds < SLOW else 1)]
     return Row(name, length, _typical(figures), stored().get((name, length)), measured=False)
 
 
@@ -146,10 +149,11 @@ def beside(name: str, length: int, ask: Callable[[dict[str, Any]], Any]) -> Row:
     theirs = [Figures(**ask(request))]
     mine = [ours(name, length)]
     if theirs[0].seconds < PATIENCE:
-        theirs.clear()
-        for _ in range(ROUNDS):
+        rounds = ROUNDS if max(theirs[0].seconds, mine[0].seconds) < SLOW else 1
+        for _ in range(rounds):
             theirs.append(Figures(**ask(request)))
             mine.append(ours(name, length))
+        theirs, mine = theirs[1:], mine[1:]
     return Row(name, length, _typical(mine), _typical(theirs), measured=True)
 
 
