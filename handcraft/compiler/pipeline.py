@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.assemble import assemble
+from handcraft.compiler.budget import check_budget
 from handcraft.compiler.describe import describe
 from handcraft.compiler.levels import passes_of
 from handcraft.compiler.placement import placement
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from handcraft.compiler.budget import Budget
     from handcraft.compiler.graph import Graph
     from handcraft.compiler.place import Placed
     from handcraft.runtime.arguments import Format
@@ -34,17 +36,26 @@ class Compiled:
     model: Model
 
 
-def compile_program(program: Program, *, optimize: int = 1, dtype: Format = "float32") -> Compiled:
+def compile_program(
+    program: Program,
+    *,
+    optimize: int = 1,
+    dtype: Format = "float32",
+    budget: Budget | None = None,
+) -> Compiled:
     """Compile a checked program.
 
     Raises:
-        ProgramError: where something cannot be built, or the format cannot hold it.
-        HandcraftError: `bad-dtype`.
+        ProgramError: where something cannot be built, the format cannot hold it, or it does not
+            fit the budget.
+        HandcraftError: `bad-dtype`, `bad-option`.
     """
     name = format_name(dtype)
     passes = passes_of(optimize)
     stages = placement(program.typed, passes)
     placed = stages.placed
+    if budget is not None:
+        check_budget(program, stages, optimize, budget)
     weights = assemble(placed, stages.typed.header, name)
     description = describe(placed, program, stages.lowered)
     model = Model(weights, program.typed.vocabulary, description)
@@ -56,6 +67,7 @@ def compile(
     *,
     optimize: int = 1,
     dtype: Format = "float32",
+    budget: Budget | None = None,
     vocab: str | Sequence[Token] | range | None = None,
     context: int | None = None,
     attention: str | None = None,
@@ -69,13 +81,16 @@ def compile(
             2 makes the model as small as it can.
         dtype: the format of the weights: `float64`, `float32` or `float16`, by name or as
             numpy's type.
+        budget: the most that the model may take: `{"layers": 4, "heads": 2, "d_model": 64}`; also
+            `d_head`, `d_mlp`, `neurons` and `parameters`.
         vocab: as for `parse`; only for a program that is not checked yet.
         context: the same.
         attention: the same.
         output: the same.
 
     Raises:
-        ProgramError: with every mistake of the program, or what cannot be built.
+        ProgramError: with every mistake of the program, or what cannot be built; `budget` where
+            the model does not fit.
         FileError: if a file cannot be read.
     """
     given = {"vocab": vocab, "context": context, "attention": attention, "output": output}
@@ -85,4 +100,4 @@ def compile(
         names = ", ".join(f"`{name}`" for name, value in given.items() if value is not None)
         message = f"{names} cannot change a program that is checked already"
         raise HandcraftError("bad-option", message, help="give them to `parse`")
-    return compile_program(program, optimize=optimize, dtype=dtype).model
+    return compile_program(program, optimize=optimize, dtype=dtype, budget=budget).model
