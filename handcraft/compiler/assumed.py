@@ -43,9 +43,9 @@ def _opened(node: Node, assumptions: Sequence[Table], nodes: Sequence[Node]) -> 
         outcomes = tuple(
             outcome if kept else OUT_OF_SCOPE for outcome, kept in zip(outcomes, holds, strict=True)
         )
-    return (
-        node if outcomes is table.outcomes else replace(node, table=Table(table.leaves, outcomes))
-    )
+    if all(isinstance(outcome, Undefined) for outcome in outcomes):
+        return node
+    return replace(node, table=Table(table.leaves, outcomes))
 
 
 def _holds(assumption: Table, leaves: Sequence[int], nodes: Sequence[Node]) -> list[bool]:
