@@ -227,16 +227,14 @@ class Attention:
         the mask does not say so takes one more product.
         """
         place = self.draft.at_start
-        keys = [place(p.key, p.outside) for p in products]
-        if self.program.causal or not self.draft.start:
-            return tuple(p.query for p in products), tuple(keys)
-        own = Product(constant(0), direction(*START), Fraction(1))
-        sink = next((i for i, p in enumerate(products) if p.key == own.key), len(products))
-        queries = [place(p.query, 0) for p in (*products, own)]
-        queries[sink] = place((*products, own)[sink].query, unit)
-        return tuple(queries[: sink + 1 if sink == len(products) else -1]), (
-            tuple(keys) if sink < len(products) else (*keys, own.key)
-        )
+        own = direction(*START)
+        if self.draft.start and not self.program.causal:
+            if all(p.key != own for p in products):
+                products = [*products, Product(constant(0), own, Fraction(1))]
+            queries = tuple(place(p.query, unit if p.key == own else 0) for p in products)
+        else:
+            queries = tuple(p.query for p in products)
+        return queries, tuple(place(p.key, p.outside) for p in products)
 
     def _factors(
         self, pair: Pair, rows: Rows, *, equal: bool, allowed: Fraction, sunk: bool
