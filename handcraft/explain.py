@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from handcraft.runtime.lines import by_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from handcraft.runtime.description import Operation, ResidualVariable
+    from handcraft.runtime.lines import SourceLine
     from handcraft.runtime.model import Model
     from handcraft.runtime.trace import Trace
     from handcraft.runtime.vocabulary import Text
@@ -26,6 +29,13 @@ SMALLEST_SHOWN = 0.005
 def explain(model: Model) -> str:
     """Return the residual map and one line for each component."""
     return _text([*_headline(model), "", *_residual(model), "", *_operations(model)])
+
+
+def explain_lines(model: Model) -> str:
+    """Return for each line of the program what does its work, or what became of it."""
+    rows = [_line(line) for line in by_line(model.description)]
+    width = max((len(name) for name, _ in rows), default=0)
+    return _text([f"{name.ljust(width)}  {'; '.join(work)}" for name, work in rows])
 
 
 def explain_run(model: Model, text: Text) -> str:
@@ -82,15 +92,41 @@ def _listed(labels: Sequence[str]) -> str:
 
 def _residual(model: Model) -> Iterator[str]:
     yield f"residual stream: {counted(model.config.d_model, 'direction')}"
-    rows = [_variable(variable) for variable in model.description.residual]
+    shared = _shared(model.description.residual)
+    rows = [_variable(model, variable, shared) for variable in model.description.residual]
     yield from _columns(rows)
 
 
-def _variable(variable: ResidualVariable) -> tuple[str, ...]:
-    first = variable.first_direction
-    last = first + len(variable.labels) - 1
-    place = str(first) if first == last else f"{first}..{last}"
-    return place, variable.name, f"[{_listed(list(map(shown, variable.labels)))}]", variable.meaning
+def _shared(residual: Sequence[ResidualVariable]) -> frozenset[str]:
+    """Return the names of the variables that have directions which others have too."""
+    shared: set[str] = set()
+    widest: ResidualVariable | None = None
+    for variable in sorted(residual, key=lambda v: v.first_direction):
+        if widest is not None and variable.first_direction <= widest.last_direction:
+            shared.update((widest.name, variable.name))
+        if widest is None or variable.last_direction > widest.last_direction:
+            widest = variable
+    return frozenset(shared)
+
+
+def _variable(model: Model, variable: ResidualVariable, shared: frozenset[str]) -> tuple[str, ...]:
+    place = _range(variable.first_direction, variable.last_direction)
+    labels = f"[{_listed(list(map(shown, variable.labels)))}]"
+    meaning = variable.meaning
+    if variable.name in shared and variable.layers is not None:
+        first, last = (_layer_name(model, layer) for layer in variable.layers)
+        meaning = f"{meaning}; has these directions from {first} to {last}"
+    return place, variable.name, labels, meaning
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}..{last}"
+
+
+def _layer_name(model: Model, layer: int) -> str:
+    if layer == -1:
+        return "the embedding"
+    return "the unembedding" if layer == model.config.n_layer else f"layer {layer}"
 
 
 def _operations(model: Model) -> Iterator[str]:
@@ -113,16 +149,29 @@ def _layer_line(model: Model, layer: int) -> str:
 
 
 def _operation(operation: Operation) -> tuple[str, ...]:
-    line = "" if operation.line is None else f"(line {operation.line})"
+    own = () if operation.line is None else (operation.line,)
+    lines = sorted((*own, *operation.others))
+    line = f"({_line_name(lines)})" if lines else ""
     match operation.kind:
         case "head":
             return f"head {operation.index}", operation.text, line
         case "mlp":
-            return f"neurons from {operation.index}", operation.text, line
+            return _neurons(operation), operation.text, line
         case "embedding" | "unembed":
             return operation.text, line
         case _:
             assert_never(operation.kind)
+
+
+def _neurons(operation: Operation) -> str:
+    if operation.last is None:
+        return f"neurons from {operation.index}"
+    many = "" if operation.index == operation.last else "s"
+    return f"neuron{many} {_range(operation.index, operation.last)}"
+
+
+def _line_name(lines: Sequence[int]) -> str:
+    return f"line{'' if len(lines) == 1 else 's'} {', '.join(map(str, lines))}"
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -134,6 +183,39 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         yield "  " + "  ".join([*cells, *row[padded:]])
+
+
+# Lines ---------------------------------------------------------------------------------------
+
+
+def _line(line: SourceLine) -> tuple[str, list[str]]:
+    """Return `line 6` and what does its work: `head 0.1`, `layer 1 neurons 0..5`, directions."""
+    name = "no line" if line.line is None else f"line {line.line}"
+    if line.folded is not None:
+        return name, [line.folded]
+    work = [text for operation in line.operations for text in _component(operation)]
+    held = [
+        f"{_range(variable.first_direction, variable.last_direction)} {variable.name}"
+        for variable in line.variables
+    ]
+    if held:
+        work.append(f"directions {', '.join(held)}")
+    return name, work
+
+
+def _component(operation: Operation) -> tuple[str, ...]:
+    """Return a component in a few words; what embeddings write is told as directions."""
+    match operation.kind:
+        case "head":
+            return (f"head {operation.layer}.{operation.index}",)
+        case "mlp":
+            return (f"layer {operation.layer} {_neurons(operation)}",)
+        case "unembed":
+            return ("unembedding",)
+        case "embedding":
+            return ()
+        case _:
+            assert_never(operation.kind)
 
 
 # One text ------------------------------------------------------------------------------------

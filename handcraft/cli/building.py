@@ -5,16 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from handcraft.compiler.budget import Budget
     from handcraft.compiler.pipeline import Compiled
     from handcraft.language.program import Program
 
 
-def compile_in(program: Program, formats: tuple[str, ...]) -> dict[str, Compiled]:
+def compile_in(
+    program: Program,
+    formats: tuple[str, ...],
+    optimize: int = 1,
+    budget: Budget | None = None,
+) -> dict[str, Compiled]:
     """Return the program compiled for each format.
 
     Raises:
-        ProgramError: where a part of the program cannot be compiled, or a format cannot hold it.
+        ProgramError: where a part of the program cannot be compiled, a format cannot hold it, or
+            it does not fit the budget.
     """
     from handcraft.compiler.pipeline import compile_program
 
-    return {name: compile_program(program, dtype=name) for name in formats}
+    return {
+        name: compile_program(program, optimize=optimize, dtype=name, budget=budget)
+        for name in formats
+    }

@@ -8,13 +8,15 @@ import click
 
 from handcraft.cli.building import compile_in
 from handcraft.cli.opening import Given, open_program
-from handcraft.cli.options import dtype_option, program_options, strict_option
+from handcraft.cli.options import dtype_option, levels_option, program_options, strict_option
 from handcraft.cli.telling import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from handcraft.checking import Difference, Failure, Meaningless, Report
+    from handcraft.language.program import Program
+    from handcraft.runtime.model import Model
     from handcraft.runtime.vocabulary import Token, Vocabulary
 
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, show_default=True)
 @program_options
 @dtype_option
+@levels_option
 @strict_option
 @click.pass_context
 def check(
@@ -48,18 +51,30 @@ def check(
     seed: int,
     given: Given,
     formats: tuple[str, ...],
+    levels: tuple[int, ...],
     strict: bool,
 ) -> None:
     """Compare the weights of PROGRAM with what it means, on examples and many inputs."""
     from handcraft.checking import check as compare
 
     read = open_program(program, given, strict=strict)
-    models = {name: compiled.model for name, compiled in compile_in(read, formats).items()}
+    models = _models(read, formats, levels)
     report = compare(read, models, longest=longest, random=n_random, seed=seed)
     for line in _lines(report, read.typed.vocabulary):
         click.echo(line)
     if not report.holds:
         ctx.exit(FAILED)
+
+
+def _models(
+    program: Program, formats: tuple[str, ...], levels: tuple[int, ...]
+) -> dict[str, Model]:
+    """Return a model for each level and format; of one level, the format is name enough."""
+    models = {}
+    for level in levels:
+        for name, compiled in compile_in(program, formats, level).items():
+            models[f"O{level} {name}" if len(levels) > 1 else name] = compiled.model
+    return models
 
 
 def _lines(report: Report, vocabulary: Vocabulary) -> Iterator[str]:
@@ -75,9 +90,10 @@ def _lines(report: Report, vocabulary: Vocabulary) -> Iterator[str]:
     yield (f"positions  {report.compared:,} compared, {report.without_meaning:,} without meaning")
     if report.meaningless is not None:
         yield f"           {_meaningless(report.meaningless, vocabulary)}"
+    width = max(9, *map(len, report.verdicts))
     for name, verdict in report.verdicts.items():
         many = "" if verdict.differences == 1 else "s"
-        yield f"{name:<9}  {verdict.differences:,} difference{many}"
+        yield f"{name:<{width}}  {verdict.differences:,} difference{many}"
         if verdict.smallest is not None:
             yield f"           {_difference(verdict.smallest, vocabulary)}"
 

@@ -8,7 +8,7 @@ import click
 
 from handcraft.cli.building import compile_in
 from handcraft.cli.opening import Given, is_program, open_model, open_program
-from handcraft.cli.options import program_options
+from handcraft.cli.options import program_level_option, program_options
 from handcraft.cli.telling import FAILED, tell
 from handcraft.cli.text import TextCommand, on_one_line
 
@@ -34,6 +34,7 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
 @click.option("--seed", type=click.IntRange(min=0), help="The same seed draws the same tokens.")
 @click.option("--slide", is_flag=True, help="Go on beyond the context in any case.")
 @program_options
+@program_level_option
 @click.pass_context
 def complete(
     ctx: click.Context,
@@ -45,6 +46,7 @@ def complete(
     seed: int | None,
     slide: bool,
     given: Given,
+    optimize: int | None,
 ) -> None:
     """Continue TEXT by N tokens, with a model or a program FILE.
 
@@ -53,9 +55,10 @@ def complete(
     if is_program(file):
         program = open_program(file, given)
         program.complete(text, n, slide=slide)
-        model = compile_in(program, ("float32",))["float32"].model
+        level = 1 if optimize is None else optimize
+        model = compile_in(program, ("float32",), level)["float32"].model
     else:
-        model = open_model(file, given)
+        model = open_model(file, given, optimize)
     written = model.complete(text, n, temperature=temperature, top_k=top_k, seed=seed, slide=slide)
     click.echo(f"{on_one_line(text)} :: {written}")
     if model.stop_reason == "context":

@@ -5,19 +5,26 @@ from __future__ import annotations
 import click
 
 from handcraft.cli.opening import Given, open_model
-from handcraft.cli.options import program_options
+from handcraft.cli.options import program_level_option, program_options
 from handcraft.cli.printing import print_page
 
 
 @click.command()
 @click.argument("file")
 @click.option("--text", help="Also show what each head does with this text.")
+@click.option("--lines", is_flag=True, help="Show what does the work of each line, and no more.")
 @program_options
-def explain(file: str, text: str | None, given: Given) -> None:
+@program_level_option
+def explain(file: str, text: str | None, lines: bool, given: Given, optimize: int | None) -> None:
     """Explain the components of a model or a program FILE."""
     from handcraft.explain import explain as explained
-    from handcraft.explain import explain_run
+    from handcraft.explain import explain_lines, explain_run
 
-    model = open_model(file, given)
+    if lines and text is not None:
+        raise click.UsageError("--lines is about the program and --text about one text: give one")
+    model = open_model(file, given, optimize)
+    if lines:
+        print_page(explain_lines(model))
+        return
     run = "" if text is None else "\n" + explain_run(model, text)
     print_page(explained(model) + run)

@@ -64,8 +64,8 @@ def open_program(name: str, given: Given, *, strict: bool = False) -> Program:
     return program
 
 
-def open_model(name: str, given: Given) -> Model:
-    """Return the model of an `.npz` file, or compile a program.
+def open_model(name: str, given: Given, optimize: int | None = None) -> Model:
+    """Return the model of an `.npz` file, or compile a program at a level, 1 if None.
 
     Raises:
         ProgramError: with every mistake of the program.
@@ -74,9 +74,11 @@ def open_model(name: str, given: Given) -> Model:
     if is_program(name):
         from handcraft.compiler.pipeline import compile_program
 
-        return compile_program(open_program(name, given)).model
-    if given.flags:
-        raise click.UsageError(f"{given.flags[0]} is for programs, and `{name}` is a model")
+        level = 1 if optimize is None else optimize
+        return compile_program(open_program(name, given), optimize=level).model
+    flags = (*given.flags, *(() if optimize is None else ("--optimize",)))
+    if flags:
+        raise click.UsageError(f"{flags[0]} is for programs, and `{name}` is a model")
     from handcraft.runtime.storage import load
 
     return load(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FORMATS = ("float32", "float64", "float16")
+LEVELS = ("0", "1", "2")
+
+_WHOLE = re.compile(r"[0-9]{1,18}")
 
 
 def program_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -51,6 +55,72 @@ dtype_option = click.option(
     default="float32,float64",
     show_default=True,
     help="Formats in which the weights are to be exact.",
+)
+
+level_option = click.option(
+    "-O",
+    "--optimize",
+    "optimize",
+    type=click.IntRange(min=0, max=2),
+    default=1,
+    show_default=True,
+    help="0 keeps every step, 1 folds what is free, 2 makes the model as small as it can.",
+)
+
+program_level_option = click.option(
+    "-O",
+    "--optimize",
+    "optimize",
+    type=click.IntRange(min=0, max=2),
+    help="The level at which a program is compiled, 1 if not given.",
+)
+
+
+def _levels(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
+    """Return the levels of `0,1,2`, each once, in the order given."""
+    names = tuple(dict.fromkeys(name.strip() for name in value.split(",")))
+    for name in names:
+        if name not in LEVELS:
+            raise click.BadParameter(f"`{name}` is none of {', '.join(LEVELS)}", ctx, param)
+    return tuple(map(int, names))
+
+
+levels_option = click.option(
+    "-O",
+    "--optimize",
+    "levels",
+    callback=_levels,
+    default="1",
+    show_default=True,
+    help="Optimisation levels to compare, as in `0,1,2`.",
+)
+
+
+def _budget(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, int] | None:
+    """Return the budget of `layers=4,heads=2`."""
+    if value is None:
+        return None
+    from handcraft.compiler.budget import NAMES
+
+    budget: dict[str, int] = {}
+    for part in value.split(","):
+        name, equals, number = (piece.strip() for piece in part.partition("="))
+        if not equals or name not in NAMES:
+            message = f"`{part}` limits none of {', '.join(NAMES)}: write `layers=4,heads=2`"
+            raise click.BadParameter(message, ctx, param)
+        if _WHOLE.fullmatch(number) is None:
+            raise click.BadParameter(f"`{number}` is no whole number from 0", ctx, param)
+        if name in budget:
+            raise click.BadParameter(f"`{name}` is limited twice", ctx, param)
+        budget[name] = int(number)
+    return budget
+
+
+budget_option = click.option(
+    "--budget",
+    callback=_budget,
+    metavar="LIMITS",
+    help="Refuse a model that takes more: `layers=4,heads=2,d_model=64`.",
 )
 
 strict_option = click.option("--strict", is_flag=True, help="Make warnings errors.")

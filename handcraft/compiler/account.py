@@ -60,7 +60,10 @@ class Account:
     rows: tuple[Row, ...]
 
     def show(self) -> str:
-        """Return a table: what it takes without passes, what each one saves, and the end."""
+        """Return a table: what it takes without passes, what each one changes, and the end.
+
+        A dot stands for no change, `-` where it cannot be built yet.
+        """
         names = [field.name for field in fields(Sizes)]
         table = [["", *names]]
         before: Sizes | None = None
@@ -135,7 +138,7 @@ def _cells(before: Sizes | None, after: Sizes | None) -> list[str]:
     """Return sizes, or by how much they have changed since those before."""
     names = [field.name for field in fields(Sizes)]
     if after is None:
-        return ["not built"] + [""] * (len(names) - 1)
+        return ["-"] * len(names)
     if before is None:
         return [f"{getattr(after, name):,}" for name in names]
     changes = [getattr(after, name) - getattr(before, name) for name in names]

@@ -18,13 +18,14 @@ from handcraft.compiler.placement import placement
 from handcraft.errors import HandcraftError, ProgramError, raise_all
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from handcraft.compiler.graph import Op
     from handcraft.compiler.place import Placed
     from handcraft.compiler.placement import Placement
     from handcraft.errors import Span
     from handcraft.language.program import Program
+    from handcraft.runtime.config import LayerConfig
 
 Budget: TypeAlias = "Mapping[str, int]"
 """The most of each kind: `{"layers": 4, "heads": 2}`."""
@@ -64,7 +65,7 @@ def check_budget(program: Program, stages: Placement, level: int, budget: Budget
         HandcraftError: `bad-option` for a budget that is none.
     """
     limits = checked_budget(budget)
-    taken = amounts(stages)
+    taken = _amounts(stages)
     passed = [name for name in NAMES if name in limits and taken[name] > limits[name]]
     if not passed:
         return
@@ -81,18 +82,21 @@ def check_budget(program: Program, stages: Placement, level: int, budget: Budget
     raise_all(errors)
 
 
-def amounts(stages: Placement) -> dict[str, int]:
-    """Return what a model takes of each kind that a budget can limit."""
-    sizes, layers = sizes_of(stages), stages.placed.sizes
+def amounts(layers: Sequence[LayerConfig], d_model: int, parameters: int) -> dict[str, int]:
+    """Return what a model of these sizes takes of each kind that a budget can limit."""
     return {
-        "layers": sizes.layers,
+        "layers": len(layers),
         "heads": max((layer.n_head for layer in layers), default=0),
-        "d_model": sizes.d_model,
+        "d_model": d_model,
         "d_head": max((layer.d_head for layer in layers), default=0),
         "d_mlp": max((layer.d_mlp for layer in layers), default=0),
-        "neurons": sizes.neurons,
-        "parameters": sizes.parameters,
+        "neurons": sum(layer.d_mlp for layer in layers),
+        "parameters": parameters,
     }
+
+
+def _amounts(stages: Placement) -> dict[str, int]:
+    return amounts(stages.placed.sizes, stages.placed.d_model, sizes_of(stages).parameters)
 
 
 def _other_levels(program: Program, level: int) -> dict[int, dict[str, int]]:
@@ -100,7 +104,7 @@ def _other_levels(program: Program, level: int) -> dict[int, dict[str, int]]:
     found = {}
     for other in [*range(level + 1, HIGHEST + 1), *reversed(range(level))]:
         try:
-            found[other] = amounts(placement(program.typed, passes_of(other)))
+            found[other] = _amounts(placement(program.typed, passes_of(other)))
         except ProgramError:
             continue
     return found
@@ -142,8 +146,8 @@ def _parts(name: str, stages: Placement) -> list[_Part]:
         case "d_model":
             return [_Part(f"`{v.name}`", len(v.labels), v.span) for v in placed.graph.variables]
         case "d_mlp":
-            widest = max(placed.sizes, key=lambda size: size.d_mlp)
-            return _neurons(placed, placed.sizes.index(widest))
+            layers = [_neurons(placed, number) for number in range(len(placed.layers))]
+            return max(layers, key=lambda parts: sum(part.size for part in parts))
         case "neurons":
             return [part for n in range(len(placed.layers)) for part in _neurons(placed, n)]
         case _:
@@ -215,7 +219,7 @@ def _named(name: str, parts: list[_Part], program: Program) -> str:
     more = len(parts) - len(named)
     rest = f", and {more} more" if more else ""
     if name == "layers":
-        return f": one after another stand {', '.join(named)}{rest}, the last one first"
+        return f": the longest chain is {' after '.join(named)}{rest}"
     these = "part is" if len(parts) == 1 else "parts are"
     return f": the largest {these} {', '.join(named)}{rest}"
 

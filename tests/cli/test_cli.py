@@ -47,11 +47,25 @@ def test_compile_says_what_the_weights_cost(run: Run) -> None:
     assert account["context"] == "5"
     total, nonzero = model.parameters.n_parameters, model.parameters.n_nonzero
     assert account["parameters"] == f"{total}, {nonzero} of them not zero"
+    assert account["lm_head"] == "none: tied to `wte`"
+    assert account["level"] == "1"
     assert account["readout"] == "tokens"
     assert account["window"] == "safe: the last 2 tokens decide what follows"
     assert account["formats"] == "float32, float64"
     assert account["certificate"] == "none"
     assert account["written"] == f"aab.npz, float32, {Path('aab.npz').stat().st_size:,} bytes"
+
+
+def test_compile_tells_an_unembedding_of_its_own_apart(run: Run) -> None:
+    result = run("compile", "hist", "-O2")
+    account = dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+    counts = dict(handcraft.compile(GALLERY / "hist.rasp", optimize=2).parameters.counts())
+    lm_head = counts.pop("lm_head.weight")
+    others = sum(count.total for count in counts.values())
+    nonzero = sum(count.nonzero for count in counts.values())
+    assert account["lm_head"] == f"{lm_head.total}, {lm_head.nonzero} of them not zero"
+    assert account["parameters"] == f"{others:,}, {nonzero} of them not zero"
+    assert account["level"] == "2"
 
 
 def test_compile_writes_nothing_without_a_name_for_it(run: Run) -> None:
@@ -98,6 +112,8 @@ def test_compile_of_a_copy_has_no_layers(run: Run) -> None:
     [
         ("tree", "3  Assign both"),
         ("typed", "predict %12"),
+        ("account", "                  layers  heads  d_model  neurons  parameters  lm_head"),
+        ("manifest", "line 3   head 0.0"),
         ("graph", "embedding tokens by token"),
         ("placed", "layer 0"),
         ("weights", "wte.weight [2, 7] float32: 2 of 14 not zero"),
@@ -109,6 +125,70 @@ def test_emit_prints_one_stage_and_nothing_else(run: Run, stage: str, line: str)
     assert line in result.stdout.splitlines()
     assert "certificate" not in result.stdout
     assert run("compile", "aab", "--emit", stage).stdout == result.stdout
+
+
+def test_the_account_ends_with_what_compile_tells(run: Run) -> None:
+    last = run("compile", "sort", "-O2", "--emit", "account").stdout.splitlines()[-1]
+    told = run("compile", "sort", "-O2").stdout
+    name, level, layers, _heads, d_model, _neurons, parameters, lm_head = last.split()
+    assert (name, level) == ("level", "2")
+    assert f"layers       {layers} (" in told
+    assert f"d_model      {d_model}\n" in told
+    assert f"parameters   {parameters}, " in told
+    assert f"lm_head      {lm_head}, " in told
+
+
+@pytest.mark.parametrize("option", ["-O0", "-O2", "--optimize=0"])
+def test_compile_compiles_at_the_level_that_is_asked_for(run: Run, option: str) -> None:
+    run("compile", "sort", option, "-o", "sort.npz")
+    expected = handcraft.compile(GALLERY / "sort.rasp", optimize=int(option[-1]))
+    assert handcraft.load("sort.npz").config == expected.config
+    assert expected.config != handcraft.compile(GALLERY / "sort.rasp").config
+
+
+def test_a_model_that_fits_its_budget_is_told_by_how_much(run: Run) -> None:
+    result = run("compile", "sort", "--budget", "d_model=64, layers=4", "-o", "sort.npz")
+    config = handcraft.load("sort.npz").config
+    assert result.exit_code == 0
+    line = f"budget       fits: d_model {config.d_model} of 64, layers {config.n_layer} of 4\n"
+    assert line in result.stdout
+
+
+def test_a_budget_holds_exactly_what_fits(run: Run) -> None:
+    config = handcraft.compile(GALLERY / "sort.rasp").config
+    assert run("compile", "sort", "--budget", f"d_model={config.d_model}").exit_code == 0
+    assert run("compile", "sort", "--budget", f"d_model={config.d_model - 1}").exit_code == 1
+
+
+def test_a_model_that_does_not_fit_its_budget_is_not_written(run: Run) -> None:
+    result = run("compile", "sort", "--budget", "layers=2", "-o", "sort.npz")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert ": budget: `layers` is 3 at level 1, and the budget has 2: the longest chain is " in (
+        result.stderr
+    )
+    assert not Path("sort.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ("layer=4", "`layer=4` limits none of layers, heads, "),
+        ("layers", "`layers` limits none of "),
+        ("", "`` limits none of "),
+        ("layers=four", "`four` is no whole number from 0"),
+        ("layers=-1", "`-1` is no whole number from 0"),
+        ("layers=4,layers=5", "`layers` is limited twice"),
+    ],
+)
+def test_a_budget_that_is_none_is_misuse(run: Run, budget: str, message: str) -> None:
+    result = run("compile", "aab", "--budget", budget)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_emit_and_a_budget_exclude_each_other(run: Run) -> None:
+    assert run("compile", "aab", "--emit", "graph", "--budget", "layers=9").exit_code == 2
 
 
 def test_emit_tree_needs_no_header(run: Run) -> None:
@@ -292,6 +372,33 @@ def test_check_compares_the_formats_that_are_asked_for(run: Run) -> None:
     assert result.stdout.endswith("without meaning\nfloat16    0 differences\n")
 
 
+def test_check_compares_several_levels_with_one_answer(run: Run) -> None:
+    options = ["--longest", "2", "--random", "3", "--optimize", "0, 2"]
+    result = run("check", "hist", *options)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-4:] == [
+        "O0 float32  0 differences",
+        "O0 float64  0 differences",
+        "O2 float32  0 differences",
+        "O2 float64  0 differences",
+    ]
+
+
+def test_check_asks_the_interpreter_once_for_all_levels(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    meaning = handcraft.Program.meaning
+
+    def counted(program: handcraft.Program, text: str) -> object:
+        asked.append(text)
+        return meaning(program, text)
+
+    monkeypatch.setattr(handcraft.Program, "meaning", counted)
+    run("check", "aab", "--longest", "3", "--random", "0", "-O0,1,2")
+    assert len(asked) == 2 + 4 + 8
+
+
 def test_check_fails_where_an_example_does_not_hold(run: Run) -> None:
     program = write('vocab "ab"; context 4;\noutput tokens;\nexample "ab" -> ["a", "a"];')
     result = run("check", program, "--random", "0", "--longest", "1")
@@ -312,7 +419,7 @@ def test_check_fails_where_the_model_differs(run: Run, monkeypatch: pytest.Monke
     from handcraft.compiler import pipeline
 
     wrong = pipeline.compile_program(handcraft.parse('vocab "ab"; context 3; output "b";'))
-    monkeypatch.setattr(pipeline, "compile_program", lambda program, dtype: wrong)
+    monkeypatch.setattr(pipeline, "compile_program", lambda program, **options: wrong)
     program = write('vocab "ab"; context 3; output tokens;')
     result = run("check", program, "--random", "0", "--longest", "1")
     assert result.exit_code == 1
@@ -337,6 +444,37 @@ def test_explain_shows_components_and_on_request_a_run(run: Run) -> None:
     assert plain.startswith("aab.rasp: predict, causal, context 5, window-safe\n")
     assert traced.startswith(f"{plain}\nlayer 0, head 0")
     assert traced.endswith("answers\n  a  b\n  a  b\n  b  a\n")
+
+
+def test_explain_shows_what_does_the_work_of_each_line(run: Run) -> None:
+    run("compile", "induction", "-O2", "-o", "induction.npz")
+    lines = run("explain", "induction.npz", "--lines").stdout.splitlines()
+    assert lines == [
+        "line 6   head 0.0; directions 17..23 previous_token",
+        "line 7   head 1.0; unembedding; directions 7..14 aggregate",
+        "no line  directions 0 start, 1..6 tokens, 15..16 indices",
+    ]
+    manifest = run("compile", "induction", "-O2", "--emit", "manifest").stdout.splitlines()
+    assert manifest == lines
+
+
+def test_explain_and_complete_take_a_level_for_a_program(run: Run) -> None:
+    one, two = (run("explain", "sort", level, "--lines").stdout for level in ("-O0", "-O2"))
+    assert one != two
+    assert run("complete", "aab", "aab", "-O2").stdout == "aab :: aabaabaaba\n"
+
+
+def test_explain_shows_either_lines_or_a_run(run: Run) -> None:
+    assert run("explain", "aab", "--lines", "--text", "a").exit_code == 2
+
+
+@pytest.mark.parametrize("arguments", [("explain",), ("complete", "a")])
+def test_a_level_does_not_fit_a_model(run: Run, arguments: tuple[str, ...]) -> None:
+    run("compile", "aab", "-o", "aab.npz")
+    name, *text = arguments
+    result = run(name, "aab.npz", *text, "-O2")
+    assert result.exit_code == 2
+    assert "--optimize is for programs" in result.stderr
 
 
 # Mistakes ------------------------------------------------------------------------------------
@@ -431,6 +569,10 @@ def test_a_mistake_ends_with_one(run: Run, arguments: tuple[str, ...], code: str
         ("compile", "aab", "--context", "0"),
         ("compile", "aab", "--dtype", "float31"),
         ("compile", "aab", "--emit", "soup"),
+        ("compile", "aab", "-O3"),
+        ("compile", "aab", "-O", "fast"),
+        ("check", "aab", "-O0,3"),
+        ("explain", "aab", "-O", "-1"),
         ("compile", "aab", "--attention", "both"),
         ("check", "aab", "--longest", "-1"),
     ],
