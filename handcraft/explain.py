@@ -115,7 +115,8 @@ def _variable(model: Model, variable: ResidualVariable, shared: frozenset[str]) 
     meaning = variable.meaning
     if variable.name in shared and variable.layers is not None:
         first, last = (_layer_name(model, layer) for layer in variable.layers)
-        meaning = f"{meaning}; has these directions from {first} to {last}"
+        when = f"in {first} only" if first == last else f"from {first} to {last}"
+        meaning = f"{meaning}; has these directions {when}"
     return place, variable.name, labels, meaning
 
 

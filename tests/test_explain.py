@@ -10,9 +10,9 @@ import pytest
 
 import handcraft
 from handcraft.errors import InputError
-from handcraft.explain import counted, explain, explain_run, shown
+from handcraft.explain import counted, explain, explain_lines, explain_run, shown
 from handcraft.runtime.config import Config, LayerConfig
-from handcraft.runtime.description import Description, Operation, ResidualVariable
+from handcraft.runtime.description import Description, FoldedLine, Operation, ResidualVariable
 from handcraft.runtime.model import Model
 from handcraft.runtime.vocabulary import vocabulary
 from handcraft.runtime.weights import Weights, shapes
@@ -69,6 +69,79 @@ unembedding
   reads the tokens
 """
     )
+
+
+def described(description: Description) -> Model:
+    return Model(swap().parameters, swap().vocabulary, description)
+
+
+def test_lines_are_explained_by_what_does_their_work() -> None:
+    description = Description(
+        "predict",
+        residual=(
+            ResidualVariable("tokens", 0, ("x", "y"), "the token here"),
+            ResidualVariable("mean", 2, ("value",), "the mean", 3),
+            ResidualVariable("far", 4, ("value",), "its own", 3),
+        ),
+        operations=(
+            Operation(-1, "embedding", 0, "`tokens` by token", None),
+            Operation(0, "head", 0, "mean", 3, None, (14,)),
+            Operation(0, "mlp", 0, "first", 14, 0),
+            Operation(0, "mlp", 1, "others", 3, 2),
+            Operation(1, "unembed", 0, "reads", 14),
+        ),
+        folded=(FoldedLine(5, "folded into line 14"),),
+    )
+    assert (
+        explain_lines(described(description))
+        == """\
+line 3   head 0.0; layer 0 neurons 1..2; directions 2 mean, 4 far
+line 5   folded into line 14
+line 14  head 0.0; layer 0 neuron 0; unembedding
+no line  directions 0..1 tokens
+"""
+    )
+
+
+def test_a_model_without_a_description_has_no_lines() -> None:
+    assert explain_lines(described(Description("predict"))) == ""
+
+
+def test_components_say_their_neurons_and_all_their_lines() -> None:
+    description = Description(
+        "predict",
+        operations=(
+            Operation(0, "head", 0, "near", 7, None, (3, 9)),
+            Operation(0, "mlp", 0, "one", 14, 0),
+            Operation(0, "mlp", 1, "two", 15, 2),
+        ),
+    )
+    lines = explain(described(description)).splitlines()
+    assert "  head 0        near  (lines 3, 7, 9)" in lines
+    assert "  neuron 0      one  (line 14)" in lines
+    assert "  neurons 1..2  two  (line 15)" in lines
+
+
+def test_only_variables_that_share_directions_say_when_they_have_them() -> None:
+    description = Description(
+        "predict",
+        residual=(
+            ResidualVariable("wide", 0, ("x", "y", "z"), "first", None, (-1, 0)),
+            ResidualVariable("low", 0, ("value",), "second", None, (0, 1)),
+            ResidualVariable("high", 2, ("value",), "third", None, (0, 0)),
+            ResidualVariable("own", 3, ("value",), "fourth", None, (0, 1)),
+            ResidualVariable("unknown", 4, ("value",), "fifth"),
+        ),
+    )
+    lines = explain(described(description)).splitlines()
+    start = lines.index("residual stream: 5 directions") + 1
+    assert [line.split("]  ")[1] for line in lines[start : start + 5]] == [
+        "first; has these directions from the embedding to layer 0",
+        "second; has these directions from layer 0 to the unembedding",
+        "third; has these directions in layer 0 only",
+        "fourth",
+        "fifth",
+    ]
 
 
 def test_a_run_is_explained_by_the_pattern_of_each_head_and_the_answers() -> None:

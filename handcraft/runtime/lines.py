@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from handcraft.runtime.description import Description, Operation, ResidualVariable
 
 
@@ -33,22 +31,22 @@ class SourceLine:
 
 def by_line(description: Description) -> tuple[SourceLine, ...]:
     """Return the lines in their order; last, if there is any, what comes from no line."""
-    folded = {each.line: each.text for each in description.folded}
-    found = {variable.line for variable in description.residual}
+    operations: dict[int | None, list[Operation]] = {}
     for operation in description.operations:
-        found.update(_lines(operation))
-    numbers = sorted({line for line in found if line is not None} | folded.keys())
-    lines: Iterable[int | None] = (*numbers, None) if None in found else numbers
+        for line in dict.fromkeys((operation.line, *operation.others)):
+            operations.setdefault(line, []).append(operation)
+    variables: dict[int | None, list[ResidualVariable]] = {}
+    for variable in description.residual:
+        variables.setdefault(variable.line, []).append(variable)
+    folded: dict[int | None, str] = {each.line: each.text for each in description.folded}
+    found = operations.keys() | variables.keys() | folded.keys()
+    numbers: list[int | None] = [*sorted(line for line in found if line is not None)]
     return tuple(
         SourceLine(
             line=line,
-            operations=tuple(o for o in description.operations if line in _lines(o)),
-            variables=tuple(v for v in description.residual if v.line == line),
-            folded=None if line is None else folded.get(line),
+            operations=tuple(operations.get(line, ())),
+            variables=tuple(variables.get(line, ())),
+            folded=folded.get(line),
         )
-        for line in lines
+        for line in [*numbers, *([None] if None in found else [])]
     )
-
-
-def _lines(operation: Operation) -> tuple[int | None, ...]:
-    return operation.line, *operation.others

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import handcraft
+from handcraft.errors import HandcraftError
 from handcraft.runtime.lines import SourceLine, by_line
+from handcraft.runtime.manifest import Manifest, read_manifest, write_manifest
 
 GALLERY = Path(__file__).parents[2] / "programs"
 PROGRAM = """\
@@ -164,3 +168,38 @@ def test_the_manifest_survives_the_file(tmp_path: Path) -> None:
     model = handcraft.compile(PROGRAM, optimize=2)
     model.save(tmp_path / "p.npz")
     assert by_line(handcraft.load(tmp_path / "p.npz").description) == by_line(model.description)
+
+
+@pytest.mark.parametrize(
+    ("member", "changes", "message"),
+    [
+        ("residual", {"line": "3"}, "`residual[0].line` of its JSON is `'3'`, not a whole number"),
+        ("residual", {"layers": [1]}, "not a first and a last layer"),
+        ("residual", {"layers": [0, "1"]}, "`residual[0].layers[1]` of its JSON is `'1'`, not a"),
+        ("residual", {"layers": 4}, "`residual[0].layers` of its JSON is `4`, not a list"),
+        ("operations", {"last": 1.5}, "`operations[0].last` of its JSON is `1.5`, not a whole"),
+        ("operations", {"others": 7}, "`operations[0].others` of its JSON is `7`, not a list"),
+        ("folded", {"text": None}, "`folded[0].text` of its JSON is `None`, not text"),
+        ("folded", {"line": None}, "`folded[0].line` of its JSON is `None`, not a whole number"),
+        ("folded", {"colour": 1}, "`folded[0].colour` is unknown in its JSON"),
+    ],
+)
+def test_a_file_with_another_manifest_is_refused(
+    member: str, changes: dict[str, Any], message: str
+) -> None:
+    model = handcraft.compile(PROGRAM)
+    members = json.loads(
+        write_manifest(Manifest(model.config, model.vocabulary, model.description))
+    )
+    members[member][0].update(changes)
+    with pytest.raises(HandcraftError) as found:
+        read_manifest(json.dumps(members))
+    assert found.value.code == "bad-manifest"
+    assert message in found.value.message
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_one_source_and_one_level_give_the_same_bytes(tmp_path: Path, level: int) -> None:
+    for name in ("one", "two"):
+        handcraft.compile(PROGRAM, optimize=level).save(tmp_path / f"{name}.npz")
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
