@@ -34,11 +34,14 @@ LANGUAGE = (
         "domain_rules",
         "distinct",
         "reach",
+        "recognition",
         "builder",
         "places",
+        "columns",
         "interpret",
         "compile_time",
         "calls",
+        "patterns",
     ),
     *("operators", "tables", "expressions", "builtins", "header", "results", "window", "vetting"),
     *("elaborate", "typed_text", "program", "__init__"),
@@ -121,10 +124,10 @@ def test_imports_point_to_the_layers_below(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=name)
-def test_the_language_knows_of_the_runtime_only_its_tokens(path: Path) -> None:
+def test_the_language_knows_of_the_runtime_only_its_tokens_and_texts(path: Path) -> None:
     others = set(within(tree_of(path)))
     if part(name(path)) == "language":
-        assert {o for o in others if part(o) == "runtime"} <= {"runtime.vocabulary"}
+        assert {o for o in others if part(o) == "runtime"} <= {"runtime.vocabulary", "runtime.guide"}
 
 
 def test_each_module_of_the_language_needs_only_those_before_it() -> None:

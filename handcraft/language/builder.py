@@ -27,12 +27,14 @@ from handcraft.language.domains import (
     union,
 )
 from handcraft.language.reach import Reach, by_position, certain_counts, counts, reach
+from handcraft.language.recognition import possible
 from handcraft.language.typed import (
     SELECTORS,
     Aggregate,
     AllOf,
     AnyOf,
     Apply,
+    Ask,
     Best,
     Choose,
     Compare,
@@ -68,7 +70,7 @@ MOST_CELLS = 1_200_000
 
 DEEPEST = 200
 """Operations one after another, each on the result of the one before: later stages follow them
-by recursion. A table counts as one."""
+by recursion. A function of one s-op is a table, and counts as one."""
 
 
 class Builder:
@@ -202,7 +204,8 @@ class Builder:
     def _depth(self, node: Node) -> int:
         """Return how many operations stand one upon another in a node."""
         table, here = node.table, len(self.nodes)
-        below = operands(node.op) if table is None or table.leaves == (here,) else table.leaves
+        looked_up = table is not None and len(table.leaves) <= 1 and here not in table.leaves
+        below = table.leaves if table is not None and looked_up else operands(node.op)
         depth = 1 + max((self._depths[number] for number in below), default=0)
         if depth > DEEPEST:
             message = f"this is more than {DEEPEST} operations one upon another"
@@ -268,6 +271,8 @@ class Builder:
                 return finite(self.header.vocabulary.tokens)
             case Indices():
                 return Finite(tuple(range(context)))
+            case Ask():
+                return listed(possible(op, self.header.vocabulary))
             case Apply(function, arguments):
                 return self._function_domain(function, arguments, span)
             case Choose(_, then, otherwise):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from handcraft.errors import ProgramError, Span
+from handcraft.language import patterns
 from handcraft.language.calls import call
 from handcraft.language.compile_time import (
     DERIVED,
@@ -53,8 +54,6 @@ ELEMENTWISE: tuple[str, ...] = (
 )
 """Functions of one value."""
 
-NOT_YET = ("source", "state", "next", "accepts", "automaton")
-
 
 def constants(builder: Builder, span: Span) -> dict[str, Thing]:
     """Return the names that stand for s-ops and selectors."""
@@ -88,7 +87,7 @@ def functions() -> dict[str, Thing]:
         Builtin("zip", ("a", "b"), 1, _zip, variadic=True),
         Builtin("len", ("list",), 1, _len),
         *(Builtin(name, ("x",), 1, _elementwise(name)) for name in ELEMENTWISE),
-        *(Builtin(name, ("x",), 0, _not_yet(name), variadic=True) for name in NOT_YET[1:]),
+        *patterns.functions(),
     ]
     return {builtin.name: builtin for builtin in made}
 
@@ -112,13 +111,6 @@ def derived(name: str, evaluator: Evaluator, span: Span) -> Thing | None:
 def _elementwise(name: str) -> Callable[[Evaluator, Arguments], Thing]:
     def call(evaluator: Evaluator, given: Arguments) -> Thing:
         return function(evaluator, name, given.things, given.span, given.spans)
-
-    return call
-
-
-def _not_yet(name: str) -> Callable[[Evaluator, Arguments], Thing]:
-    def call(_evaluator: Evaluator, given: Arguments) -> Thing:
-        return _refuse_not_yet(name, given.span)
 
     return call
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from handcraft.errors import Span
     from handcraft.language import syntax
     from handcraft.language.expressions import Evaluator
+    from handcraft.language.typed import Pattern
 
 
 DERIVED = ("length", "tokens_str", "tokens_int", "tokens_float", "tokens_bool")
@@ -29,6 +30,13 @@ class Selector:
     """A selector: the number of its node."""
 
     node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """A pattern that is given by its table."""
+
+    pattern: Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,7 @@ Thing: TypeAlias = (
     Constant
     | Sop
     | Selector
+    | Automaton
     | Operation
     | Several
     | Closure
@@ -137,6 +146,7 @@ def describe(thing: Thing) -> str:
     names: dict[type, str] = {
         Sop: "an s-op",
         Selector: "a selector",
+        Automaton: "an automaton",
         Operation: "a comparison",
         Several: "several values",
         Closure: "a function",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from handcraft.errors import HandcraftError, ProgramError, Source, Span, raise_all
-from handcraft.language import builtins, calls, library, results, syntax
+from handcraft.language import builtins, calls, library, patterns, results, syntax
 from handcraft.language.builder import Builder
 from handcraft.language.compile_time import (
     Closure,
@@ -152,6 +152,10 @@ class _Checker:
         place = found[0].span if found else module.span
         with self._collecting(place):
             self.result = results.read_result(found, self.evaluator, self.globals, module.span)
+            builder = self.evaluator.builder
+            guide = patterns.guiding(builder.nodes)
+            if guide is not None:
+                self.assumptions.append(patterns.is_live(builder, guide, self.result.span))
         for statement in module.body:
             if isinstance(statement, syntax.Assume):
                 with self._collecting(statement.span):

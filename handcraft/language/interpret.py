@@ -8,14 +8,12 @@ that is not taken and a key that is not selected never make an input meaningless
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache, partial
-from math import lcm
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from handcraft.errors import MeaningError
+from handcraft.language import recognition
+from handcraft.language.columns import applied, only, picked, ratio, sums_of
 from handcraft.language.places import (
-    Places,
     Rows,
     Spread,
     all_of,
@@ -25,7 +23,6 @@ from handcraft.language.places import (
     first_of,
     highest,
     last_of,
-    lowest,
     members,
     none_of,
     reason_at,
@@ -37,6 +34,7 @@ from handcraft.language.typed import (
     Allow,
     AnyOf,
     Apply,
+    Ask,
     Best,
     Choose,
     Compare,
@@ -56,7 +54,7 @@ from handcraft.language.typed import (
     TypedProgram,
     Width,
 )
-from handcraft.language.values import Outcome, Undefined, Value, apply, compare, cut, normal, truth
+from handcraft.language.values import Outcome, Undefined, Value, compare, cut, truth
 from handcraft.runtime.vocabulary import Token, Vocabulary
 
 if TYPE_CHECKING:
@@ -70,17 +68,17 @@ Answer: TypeAlias = Value | tuple[Token, ...]
 
 WAYS_OUT: Mapping[str, str] = {
     "division-by-zero": "choose another value there: `0 if d == 0 else n / d`",
+    "dead-text": "write a text that some word of the pattern begins with",
+    "finished-text": "declare an `eos`, which then follows every word",
     "missing-key": "add the entry, or choose another value there: `0 if c else table[x]`",
     "nothing-allowed": "write an `allow` for this case, or declare an `eos`",
     "nothing-selected": "give a default as the third argument: `aggregate(sel, x, default)`",
+    "no-symbol": "write start and end tokens around a text only",
     "not-a-token": "say a token of the vocabulary there",
     "several-selected": "choose one with `latest(...)`, `first(...)` or `best(...)`, "
     "or count with `indicator(x == y)`",
 }
 """What to do where a program has no meaning, by the code of the reason."""
-
-MOST_KEPT = 1 << 15
-"""Results of element-wise functions, and means, that are kept for later inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,34 +94,45 @@ class Meaning:
     in_scope: bool
 
 
-def interpret(program: TypedProgram, tokens: Sequence[Token]) -> Meaning:
+def interpret(
+    program: TypedProgram, tokens: Sequence[Token], before: Sequence[Token] = ()
+) -> Meaning:
     """Return what a program says at each position of an input.
 
     Args:
         program: the program.
         tokens: what it sees, a declared `bos` included; at most its context.
+        before: what stands between `bos` and the rest, where patterns tell a longer text of which
+            only the end is seen.
     """
-    run = Run(program, tokens)
+    run = Run(program, tokens, before)
     answers = run.answers()
     scope = all(_holds(outcome) for a in program.assumptions for outcome in run.sops[a])
     return Meaning(tuple(answers), scope)
 
 
-def answer(program: TypedProgram, tokens: Sequence[Token], position: int) -> Answer:
+def answer(
+    program: TypedProgram,
+    tokens: Sequence[Token],
+    position: int,
+    before: Sequence[Token] = (),
+) -> Answer:
     """Return what a program says at one position.
 
     Raises:
         MeaningError: where it has no meaning there; names position and values.
     """
-    found = interpret(program, tokens).answers[position]
+    found = interpret(program, tokens, before).answers[position]
     if isinstance(found, Undefined):
-        raise meaning_error(program, tokens, position % len(tokens))
+        raise meaning_error(program, tokens, position % len(tokens), before)
     return found
 
 
-def meaning_error(program: TypedProgram, tokens: Sequence[Token], position: int) -> MeaningError:
+def meaning_error(
+    program: TypedProgram, tokens: Sequence[Token], position: int, before: Sequence[Token] = ()
+) -> MeaningError:
     """Return why there is no answer at a position, with the expression that has no value."""
-    run = Run(program, tokens)
+    run = Run(program, tokens, before)
     found = run.answers()[position]
     assert isinstance(found, Undefined)
     message = f"the program has no meaning at position {position}: {found.message}"
@@ -149,7 +158,9 @@ class Run:
         sops: of each s-op the outcome at each position.
     """
 
-    def __init__(self, program: TypedProgram, tokens: Sequence[Token]) -> None:
+    def __init__(
+        self, program: TypedProgram, tokens: Sequence[Token], before: Sequence[Token] = ()
+    ) -> None:
         self.program = program
         self.n = len(tokens)
         self.sops: dict[int, list[Outcome]] = {}
@@ -163,10 +174,14 @@ class Run:
                     self.sops[number] = list(tokens)
                 case Indices():
                     self.sops[number] = list(range(self.n))
+                case Ask():
+                    self.sops[number] = recognition.outcomes(
+                        node.op, tokens, program.vocabulary, before
+                    )
                 case Constant(value):
                     self.sops[number] = [value] * self.n
                 case Apply(function, arguments):
-                    self.sops[number] = _applied(function, [self.sops[a] for a in arguments])
+                    self.sops[number] = applied(function, [self.sops[a] for a in arguments])
                 case Choose(condition, then, otherwise):
                     columns = (self.sops[a] for a in (condition, then, otherwise))
                     self.sops[number] = [
@@ -175,7 +190,7 @@ class Run:
                     ]
                 case Pick(key, values, options):
                     columns = (self.sops[a] for a in options)
-                    self.sops[number] = _picked(self.sops[key], values, list(columns))
+                    self.sops[number] = picked(self.sops[key], values, list(columns))
                 case Aggregate(selector, value, default):
                     self.sops[number] = self._aggregate(selector, value, default)
                 case Total(selector, value):
@@ -288,7 +303,7 @@ class Run:
 
     def _total(self, selector: int, value: int) -> list[Outcome]:
         rows, values = self._selectors[selector], self._spread(value)
-        sums, scale = _sums(rows.selected, values.outcomes)
+        sums, scale = sums_of(rows.selected, values.outcomes)
         outcomes: list[Outcome] = []
         for i, row in enumerate(rows.selected):
             if rows.gaps[i]:
@@ -296,14 +311,14 @@ class Run:
             elif row & values.undefined:
                 outcomes.append(reason_at(values, row))
             else:
-                outcomes.append(_ratio(sums[row], scale))
+                outcomes.append(ratio(sums[row], scale))
         return outcomes
 
     def _aggregate(self, selector: int, value: int, default: int | None) -> list[Outcome]:
         rows, values = self._selectors[selector], self._spread(value)
         no_number = values.booleans | values.strings | values.undefined
         means = [0 if row & no_number else row for row in rows.selected]
-        sums, scale = _sums(means, values.outcomes)
+        sums, scale = sums_of(means, values.outcomes)
         outcomes: list[Outcome] = []
         for i, row in enumerate(rows.selected):
             if rows.gaps[i]:
@@ -311,83 +326,12 @@ class Run:
             elif row & values.undefined:
                 outcomes.append(reason_at(values, row))
             elif means[i]:
-                outcomes.append(_ratio(sums[row], scale * row.bit_count()))
+                outcomes.append(ratio(sums[row], scale * row.bit_count()))
             elif row:
-                outcomes.append(_only(row, values))
+                outcomes.append(only(row, values))
             elif default is not None:
                 outcomes.append(self.sops[default][i])
             else:
                 message = "nothing is selected and there is no default"
                 outcomes.append(Undefined("nothing-selected", message))
         return outcomes
-
-
-def _applied(function: str, columns: Sequence[Sequence[Outcome]]) -> list[Outcome]:
-    """Return an element-wise function of columns.
-
-    A reason is made anew, and not one that is kept: each place has its own.
-    """
-    outcomes = list(map(partial(_kept, function), *columns))
-    for i, outcome in enumerate(outcomes):
-        if isinstance(outcome, Undefined):
-            outcomes[i] = apply(function, [column[i] for column in columns])
-    return outcomes
-
-
-@lru_cache(MOST_KEPT, typed=True)  # typed: `str(True)` is not `str(1)`
-def _kept(function: str, *arguments: Outcome) -> Outcome:
-    return apply(function, arguments)
-
-
-def _picked(
-    keys: Sequence[Outcome], values: tuple[Value, ...], options: Sequence[Sequence[Outcome]]
-) -> list[Outcome]:
-    """Return at each position the option of the first value that equals the key."""
-    numbers = dict(zip(reversed(values), reversed(range(len(values))), strict=True))
-    outcomes: list[Outcome] = []
-    for i, key in enumerate(keys):
-        if isinstance(key, Undefined):
-            outcomes.append(key)
-        elif key in numbers:
-            outcomes.append(options[numbers[key]][i])
-        else:
-            message = f"the table has no entry for {cut(key)}"
-            outcomes.append(Undefined("missing-key", message))
-    return outcomes
-
-
-def _sums(rows: Sequence[Places], values: Sequence[Outcome]) -> tuple[Mapping[Places, int], int]:
-    """Return the sum of the numbers in each row, in parts of 1 / scale, and the scale.
-
-    The sum of a row is that of the row before, with what came and without what went.
-    """
-    scale = lcm(*(value.denominator for value in values if isinstance(value, Fraction)))
-    numbers = [0 if isinstance(v, str | Undefined) else int(v * scale) for v in values]
-    sums = {0: 0}
-    total = before = 0
-    for row in rows:
-        if row not in sums:
-            total += sum(numbers[j] for j in members(row & ~before))
-            total -= sum(numbers[j] for j in members(before & ~row))
-            sums[row] = total
-            before = row
-    return sums, scale
-
-
-@lru_cache(MOST_KEPT)
-def _ratio(total: int, parts: int) -> Value:
-    return normal(Fraction(total, parts))
-
-
-def _only(row: Places, values: Spread) -> Outcome:
-    """Return the one value that the places of a row have, of which not all are numbers."""
-    value = values.outcomes[lowest(row)]
-    assert not isinstance(value, Undefined)
-    alike = values.booleans if isinstance(value, bool) else ~values.booleans
-    others = row & ~(values.by_value[value] & alike)
-    if not others:
-        return value
-    different = values.outcomes[lowest(others)]
-    assert not isinstance(different, Undefined)
-    message = f"different values are selected, {cut(value)} and {cut(different)}"
-    return Undefined("several-selected", message)

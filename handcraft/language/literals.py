@@ -68,6 +68,16 @@ def read_text(literal: str) -> str:
     return _ESCAPE.sub(_unescaped, literal[1:-1])
 
 
+def places_in(literal: str) -> tuple[int, ...]:
+    """Return where each character of a string's value stands in the literal, and where it ends."""
+    places: list[int] = []
+    at = 1
+    for match in _ESCAPE.finditer(literal, 1, len(literal) - 1):
+        places.extend((*range(at, match.start()), match.start()))
+        at = match.end()
+    return (*places, *range(at, len(literal)))
+
+
 def _unescaped(match: re.Match[str]) -> str:
     escape = match[1]
     start, end = match.start() + 1, match.end() + 1

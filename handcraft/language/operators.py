@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from handcraft.errors import ProgramError, Span
-from handcraft.language import syntax
+from handcraft.language import patterns, syntax
 from handcraft.language.compile_time import Scope, Selector, Sop, Thing, describe, is_constant
 from handcraft.language.domain_rules import misfit
 from handcraft.language.domains import NOTHING, Domain, Finite, kinds
@@ -245,6 +245,8 @@ def _membership(
     left, right = pair
     if isinstance(left, str) and isinstance(right, str):
         return left in right
+    if isinstance(right, Sop) and patterns.asks_next(evaluator.builder, right.node) is not None:
+        return _among_next(evaluator, left, right.node, span, places)
     items = evaluator.items(right, places[1], "`in`")
     if is_constant(left) and all(is_constant(item) for item in items):
         return left in items
@@ -255,4 +257,17 @@ def _membership(
             found = True
         elif equal is not False:
             found = choose(evaluator, (equal, True, found), span)
+    return found
+
+
+def _among_next(
+    evaluator: Evaluator, left: Thing, following: int, span: Span, places: tuple[Span, Span]
+) -> Thing:
+    """Evaluate `x in next(...)`: x is one of the tokens that may follow."""
+    found: Thing = False
+    for token in reversed(evaluator.builder.header.vocabulary.tokens):
+        equal = function(evaluator, "==", (left, token), span, places)
+        if equal is not False:
+            may = Sop(patterns.may_follow(evaluator.builder, following, token, span))
+            found = may if equal is True else choose(evaluator, (equal, may, found), span)
     return found

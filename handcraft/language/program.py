@@ -15,7 +15,8 @@ from handcraft.language.files import read_source
 from handcraft.language.header import Given
 from handcraft.language.interpret import Answer, Meaning, answer, interpret, meaning_error
 from handcraft.language.parse import parse as parse_tree
-from handcraft.language.typed import Allow, Example, Output, TypedProgram
+from handcraft.language.patterns import guide, guiding
+from handcraft.language.typed import Allow, Ask, Example, Output, TypedProgram
 from handcraft.language.values import Undefined
 from handcraft.language.window import lookback
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from handcraft.language.syntax import Module
+    from handcraft.runtime.guide import Guide
     from handcraft.runtime.vocabulary import Token
 
 
@@ -69,6 +71,16 @@ class Program:
     def lookback(self) -> int | None:
         """How many tokens at the end of a text decide what comes next; None if not bounded."""
         return lookback(self.typed)
+
+    @cached_property
+    def guide(self) -> Guide | None:
+        """Which texts it can go on with, where it predicts what a pattern says."""
+        number = guiding(self.typed.nodes)
+        if number is None:
+            return None
+        asked = self.typed.nodes[number].op
+        assert isinstance(asked, Ask)
+        return guide(asked)
 
     @property
     def window_safe(self) -> bool:
@@ -173,9 +185,13 @@ class Program:
                 "empty-text", message, help="give a token, or declare a start token: `bos`"
             )
         first = tokens[:1] if self.typed.vocabulary.bos is not None else ()
-        if len(tokens) > self.context:
-            tokens = (*first, *tokens[len(tokens) - self.context + len(first) :])
-        found = answer(self.typed, tokens, -1)
+        cut = max(len(first), len(tokens) - self.context + len(first))
+        window, before = (*first, *tokens[cut:]), tokens[len(first) : cut]
+        if not self.window_safe:
+            before = ()
+        if self.guide is not None and (before or cut == len(first)):
+            self.guide.check(tokens, self.typed.vocabulary)
+        found = answer(self.typed, window, -1, before)
         if isinstance(self.typed.result, Allow):
             assert isinstance(found, tuple)
             return found[0]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
 from handcraft.errors import InputError, ProgramError, Span
-from handcraft.language import syntax
+from handcraft.language import patterns, syntax
 from handcraft.language.compile_time import Constant, Scope, Thing, describe, is_constant
 from handcraft.language.domains import finite, kinds
 from handcraft.language.typed import Allow, Example, Logits, Output, Predict, Result
@@ -41,6 +41,8 @@ def read_result(
     match first:
         case syntax.Predict(value):
             node = _token(value, evaluator, scope, "predict")
+            if patterns.asks_next(evaluator.builder, node) is not None:
+                return patterns.prediction(evaluator.builder, node, value.span)
             return Predict(node, value.span)
         case syntax.Allow():
             allows = [s for s in statements if isinstance(s, syntax.Allow)]
@@ -58,6 +60,8 @@ def read_result(
 def read_condition(expression: syntax.Expression, evaluator: Evaluator, scope: Scope) -> int:
     """Return the node of a condition."""
     node = evaluator.sop(evaluator.evaluate(expression, scope), expression.span, "a condition")
+    if patterns.asks_next(evaluator.builder, node) is not None:
+        return patterns.is_live(evaluator.builder, node, expression.span)
     if "string" in kinds(evaluator.builder.domain(node)):
         message = "a condition needs a boolean or a number, and this can be a string"
         raise ProgramError("type", message, expression.span, help="compare it: `x == y`")

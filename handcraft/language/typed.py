@@ -8,7 +8,7 @@ how many keys a query selects), the place it came from and, where it has one, it
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from handcraft.errors import Notice, Source, Span
     from handcraft.language.domains import Domain
     from handcraft.language.values import Outcome, Value
+    from handcraft.patterns.automaton import Automaton
     from handcraft.runtime.vocabulary import Token, Vocabulary
 
 # S-ops ---------------------------------------------------------------------------------------
@@ -33,6 +34,31 @@ class Indices:
     """The position itself, from 0."""
 
     sequence: str
+
+
+Question: TypeAlias = Literal["state", "accepts", "next", "is live", "live next"]
+"""What can be asked of a pattern after a text.
+
+`state` is the name of the state, `accepts` whether the text is a word, `next` the text of all
+tokens that may follow, `eos` where the text is a word among them. `is live` is whether some word
+begins with the text, and `live next` is `next` of such a text and has no value for others.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular language, by the words of the program and by its automaton."""
+
+    text: str = field(compare=False)
+    automaton: Automaton
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a pattern says of the tokens so far, this position's included."""
+
+    pattern: Pattern
+    question: Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +189,7 @@ class Latest:
 
 SelectorOp: TypeAlias = Full | Compare | AllOf | AnyOf | NoneOf | Best | First | Latest
 ElementwiseOp: TypeAlias = Constant | Apply | Choose | Pick
-AtomOp: TypeAlias = Tokens | Indices | Aggregate | Total | Width
+AtomOp: TypeAlias = Tokens | Indices | Ask | Aggregate | Total | Width
 Op: TypeAlias = ElementwiseOp | AtomOp | SelectorOp
 
 SELECTORS = (Full, Compare, AllOf, AnyOf, NoneOf, Best, First, Latest)
@@ -205,6 +231,8 @@ class Node:
     """An element-wise s-op as a function of its leaves, where that has few cells."""
     name: str | None
     span: Span = field(compare=False, repr=False)
+    words: str | None = field(default=None, compare=False, repr=False)
+    """What is told of it in place of the text of its span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +332,7 @@ def operands(op: Op) -> tuple[int, ...]:
 def renumbered(op: Op, number: Callable[[int], int]) -> Op:
     """Return the operation with its operands renumbered."""
     match op:
-        case Tokens() | Indices() | Constant() | Full():
+        case Tokens() | Indices() | Ask() | Constant() | Full():
             return op
         case Apply(function, arguments):
             return Apply(function, tuple(map(number, arguments)))

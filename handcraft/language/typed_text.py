@@ -18,6 +18,7 @@ from handcraft.language.typed import (
     Allow,
     AnyOf,
     Apply,
+    Ask,
     Best,
     Choose,
     Compare,
@@ -100,6 +101,8 @@ def _op(op: Op) -> str:
             return "tokens" if sequence == TARGET else f"{sequence}.tokens"
         case Indices(sequence):
             return "indices" if sequence == TARGET else f"{sequence}.indices"
+        case Ask(pattern, question):
+            return f"{question} of {pattern.text}"
         case Constant(value):
             return show(value)
         case Apply(function, arguments):

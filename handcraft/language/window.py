@@ -6,12 +6,14 @@ rules follow its making; a comparison of positions bounds how far behind its que
 
 from __future__ import annotations
 
+from handcraft.language.recognition import deciding_length
 from handcraft.language.results import roots
 from handcraft.language.typed import (
     Aggregate,
     AllOf,
     AnyOf,
     Apply,
+    Ask,
     Best,
     Choose,
     Compare,
@@ -53,6 +55,9 @@ def _reach(node: Node, program: TypedProgram, reaches: list[float]) -> float:
             return 0
         case Indices():
             return UNBOUNDED
+        case Ask():
+            length = deciding_length(node.op, program.vocabulary)
+            return UNBOUNDED if length is None else max(0, length - 1)
         case Apply() | Choose() | Pick() | AllOf() | AnyOf() | NoneOf():
             return below
         case Compare(_, key, query):
