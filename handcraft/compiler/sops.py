@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.arithmetic import Arithmetic
 from handcraft.compiler.attention import Attention
+from handcraft.compiler.branches import Branches
 from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.embeddings import Embeddings
 from handcraft.compiler.facts import Facts, numeric
@@ -58,6 +59,7 @@ class Sops:
         self.gathering = Gathering(self.facts, draft, attention, self)
         self.thresholds = Thresholds(program, draft)
         self.arithmetic = Arithmetic(self.facts, draft, self)
+        self.branches = Branches(self.facts, draft, self)
         self._numbers: dict[int, Form] = {}
         self._onehots: dict[int, OneHot] = {}
 
@@ -108,8 +110,8 @@ class Sops:
                     return self.arithmetic.comparison(node, function, left, right)
             case _:
                 pass
-        if isinstance(known.op, Choose) and self.facts.is_scattered(node):
-            return self._chosen(node, known.op)
+        if isinstance(known.op, Choose | Pick) and self.facts.is_scattered(node):
+            return self.branches.number(node, known.op)
         small = table if table is not None and table.leaves != (node,) else None
         if isinstance(known.op, Apply) and (small is None or not self._all_categorical(small)):
             made = self.arithmetic.number(node, known.op)
@@ -176,23 +178,6 @@ class Sops:
         variables = [self.onehot(leaf).forms for leaf in table.leaves]
         layer = self._boxes(variables, cells, len(results))
         return self._write(node, weighted(layer, results), (NUMBER,))[0]
-
-    def _chosen(self, node: int, op: Choose) -> Form:
-        """Return `a if c else b` of numbers: each branch is let through by its gate.
-
-        With lo <= a <= hi, relu(a - lo - (hi - lo)(1 - c)) is a - lo where c = 1, 0 where c = 0.
-        """
-        c = self.truth(op.condition)
-        units = []
-        total = constant(0)
-        for branch, gate in ((op.then, c), (op.otherwise, c.scaled(-1).plus(1))):
-            form = self.number(branch)
-            low, high = self.range(branch, form)
-            pre = form.plus(-low) + gate.plus(-1).scaled(high - low)
-            units.append(Unit(pre, {0: Fraction(1)}))
-            total = total + gate.scaled(low)
-        form = self._write(node, Layer(tuple(units), (Fraction(0),)), (NUMBER,))[0]
-        return form + total
 
     def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
         """Return bounds on a number's form, also at positions where the number has no value."""
@@ -273,13 +258,13 @@ class Sops:
         if table is not None and not alone:
             if is_numeric(self.facts.domain(node)) and not self._all_categorical(table):
                 return self._stepped_value(node)
-            if isinstance(known.op, Choose) and self.facts.is_scattered(node):
-                return self._chosen_onehot(node, known.op)
+            if isinstance(known.op, Choose | Pick) and self.facts.is_scattered(node):
+                return self.branches.onehot(node, known.op)
             return self._boxed(node, table)
         if is_numeric(self.facts.domain(node)):
             return self._stepped_value(node)
-        if isinstance(known.op, Choose):
-            return self._chosen_onehot(node, known.op)
+        if isinstance(known.op, Choose | Pick):
+            return self.branches.onehot(node, known.op)
         raise self._not_yet(known)
 
     def _stepped(self, node: int, table: Table) -> OneHot:
@@ -309,19 +294,6 @@ class Sops:
         layer = self._boxes([leaf.forms for leaf in leaves], cells, len(values))
         forms = self._write(node, layer, [str(v) for v in values])
         return OneHot(values, forms, all(leaf.exact for leaf in leaves))
-
-    def _chosen_onehot(self, node: int, op: Choose) -> OneHot:
-        """Return `a if c else b`: for each value relu(a is it + c - 1) + relu(b is it - c)."""
-        c = self.truth(op.condition)
-        values = self.facts.values(node)
-        index = {order(v): k for k, v in enumerate(values)}
-        units = []
-        for branch, gate in ((op.then, c.plus(-1)), (op.otherwise, c.scaled(-1))):
-            onehot = self.onehot(branch)
-            for value, form in zip(onehot.values, onehot.forms, strict=True):
-                units.append(Unit(form + gate, {index[order(value)]: Fraction(1)}))
-        layer = Layer(tuple(units), (Fraction(0),) * len(values))
-        return OneHot(values, self._write(node, layer, [str(v) for v in values]), False)
 
     # Steps that a level shows ----------------------------------------------------------------
 

@@ -1,0 +1,101 @@
+"""Choices between s-ops, built branch by branch: each is let through by its own gate."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from handcraft.compiler.draft import NUMBER
+from handcraft.compiler.forms import Form, combine, direction
+from handcraft.compiler.neurons import Layer, Unit
+from handcraft.compiler.onehot import OneHot
+from handcraft.language.typed import Choose, Pick
+from handcraft.language.values import order
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from handcraft.compiler.draft import Draft
+    from handcraft.compiler.facts import Facts
+
+
+class Builds(Protocol):
+    """Makes s-ops."""
+
+    def number(self, node: int) -> Form:
+        """Return an s-op as a number."""
+
+    def onehot(self, node: int) -> OneHot:
+        """Return an s-op as a one-hot."""
+
+    def truth(self, node: int) -> Form:
+        """Return a condition as 0 or 1."""
+
+    def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
+        """Return bounds on a number's form."""
+
+
+class Branches:
+    """Makes `a if c else b` and look-ups whose entries are s-ops, of one program.
+
+    Args:
+        facts: what the program says.
+        draft: the graph under construction.
+        sops: makes s-ops as numbers and one-hots.
+    """
+
+    def __init__(self, facts: Facts, draft: Draft, sops: Builds) -> None:
+        self.facts = facts
+        self.draft = draft
+        self.sops = sops
+
+    def number(self, node: int, op: Choose | Pick) -> Form:
+        """Return a choice between numbers.
+
+        With lo <= a <= hi and a gate g, relu(a - lo - (hi - lo + 1)(1 - g)) is a - lo where g = 1,
+        and 0 where g = 0, also where a is a little off.
+        """
+        units = []
+        offsets = []
+        for gate, branch in self._gates(op):
+            form = self.sops.number(branch)
+            low, high = self.sops.range(branch, form)
+            pre = form.plus(-low) + gate.plus(-1).scaled(high - low + 1)
+            units.append(Unit(pre, {0: Fraction(1)}))
+            offsets.append((low, gate))
+        layer = Layer(tuple(units), (Fraction(0),), is_one=True)
+        return self._written(node, layer, (NUMBER,))[0] + combine(offsets)
+
+    def onehot(self, node: int, op: Choose | Pick) -> OneHot:
+        """Return a choice between any values: relu(2 [a is v] + 2 g - 3) for each value v."""
+        values = self.facts.values(node)
+        index = {order(v): k for k, v in enumerate(values)}
+        units = []
+        for gate, branch in self._gates(op):
+            onehot = self.sops.onehot(branch)
+            for value, form in zip(onehot.values, onehot.forms, strict=True):
+                if order(value) in index:
+                    pre = (form + gate).scaled(2).plus(-3)
+                    units.append(Unit(pre, {index[order(value)]: Fraction(1)}))
+        bounds = (Fraction(1),) * len(values)
+        layer = Layer(tuple(units), (Fraction(0),) * len(values), bounds, is_one=True)
+        return OneHot(values, self._written(node, layer, [str(v) for v in values]), False)
+
+    def _gates(self, op: Choose | Pick) -> list[tuple[Form, int]]:
+        """Return for each branch the form that is 1 where it is taken, else 0."""
+        if isinstance(op, Choose):
+            c = self.sops.truth(op.condition)
+            return [(c, op.then), (c.scaled(-1).plus(1), op.otherwise)]
+        key = self.sops.onehot(op.key)
+        forms = {order(v): form for v, form in zip(key.values, key.forms, strict=True)}
+        gates: dict[int, list[Form]] = {}
+        for value, option in zip(op.values, op.options, strict=True):
+            if order(value) in forms:
+                gates.setdefault(option, []).append(forms[order(value)])
+        return [(combine((1, f) for f in parts), option) for option, parts in gates.items()]
+
+    def _written(self, node: int, layer: Layer, labels: Sequence[str]) -> tuple[Form, ...]:
+        said, span = self.facts.said(node), self.facts.program.nodes[node].span
+        name = self.draft.variable(self.facts.label(node), labels, said, span)
+        self.draft.compute(name, layer, [(name, i) for i in range(len(labels))], said, span)
+        return tuple(direction(name, i) for i in range(len(labels)))
