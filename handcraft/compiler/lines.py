@@ -64,11 +64,12 @@ class _Steps:
         if where is None:
             return "no component: an assumption on the text"
         ops = [self.nodes[number].op for number in read or own]
+        ops = [op for op in ops if not isinstance(op, Constant)]
+        if not ops:
+            return f"no component: known when compiling, used by {where}"
         if all(isinstance(op, SELECTORS) for op in ops):
             return f"no component: a selector used by {where}"
-        if all(isinstance(op, Constant) for op in ops):
-            return f"no component: known when compiling, used by {where}"
-        if all(isinstance(op, ELEMENTWISE) for op in ops):
+        if all(isinstance(op, (*SELECTORS, *ELEMENTWISE)) for op in ops):
             return f"folded into {where}"
         return f"no component of its own: used by {where}"
 

@@ -99,6 +99,12 @@ def test_a_selector_is_used_by_the_line_of_its_head() -> None:
     assert found[4] == "no component: a selector used by line 5"
 
 
+def test_a_selector_that_names_a_number_is_a_selector() -> None:
+    text = "vocab 0..3;\ncontext 4;\nmore = select(tokens, 2, >);\n"
+    text += "output sum(more and past, tokens) + 2 * indicator(tokens == 2);"
+    assert folded(text)[3] == "no component: a selector used by line 4"
+
+
 def test_a_head_that_does_the_work_of_two_lines_stands_in_both() -> None:
     text = 'vocab "ab";\ncontext 4;\nnear = select(indices, indices - 1, ==);\n'
     text += 'letter = aggregate(near, tokens, "_");\nplace = aggregate(near, indices, 9);\n'
