@@ -240,6 +240,8 @@ class Gathering:
         For each width w a neuron that only its positions let through adds w (mean - low); what is
         missing, w low, is a number of the position, so its embedding writes it.
         """
+        if not any(widths):
+            return constant(0)
         known = self.program.nodes[node]
         name = self._variable(node, (NUMBER,))
         self.attention.move(
