@@ -44,6 +44,9 @@ LENGTHS = (9, 20, 40)
 BATCH = 256
 """Inputs that are compared side by side."""
 
+AFFORDED = 2 * 10**8
+"""Multiplications for each input that is wanted: a larger model is compared on fewer of them."""
+
 DRAWS = 3
 """Inputs that are drawn at most for each that is wanted in scope."""
 
@@ -59,7 +62,8 @@ class Result:
         name: the program's file, without its ending.
         length: tokens of each input.
         in_scope: random inputs in scope.
-        distinct: how many of them are different; each of these was compared.
+        distinct: how many of them are different.
+        compared: how many of these each model was compared on, by level and format.
         differences: inputs on which a model says otherwise, by level and format.
         first: the first of them, told in a line; None without one.
         seconds: how long it took.
@@ -69,6 +73,7 @@ class Result:
     length: int
     in_scope: int
     distinct: int
+    compared: Mapping[str, int]
     differences: Mapping[str, int]
     first: str | None
     seconds: float
@@ -117,6 +122,7 @@ def compare(
     start = perf_counter()
     in_scope = length = 0
     known: dict[Input, bool] = {}
+    compared = dict.fromkeys(made, 0)
     differences = dict.fromkeys(made, 0)
     first: str | None = None
     for batch in _batches(islice(drawn, DRAWS * count)):
@@ -131,18 +137,23 @@ def compare(
             in_scope += known[text]
             if in_scope == count:
                 break
-        for model, text, said in differing(made, asked):
-            differences[model] += 1
-            first = first or f"{model}: {text} -> {said}, not {asked[text]}"
+        for kind, model in made.items():
+            chosen = dict(islice(asked.items(), _limit(model, count) - compared[kind]))
+            compared[kind] += len(chosen)
+            for text, said in differing(model, chosen):
+                differences[kind] += 1
+                first = first or f"{kind}: {text} -> {said}, not {asked[text]}"
         if in_scope == count:
             break
     seconds = perf_counter() - start
-    return Result(name, length, in_scope, sum(known.values()), differences, first, seconds)
+    distinct = sum(known.values())
+    return Result(name, length, in_scope, distinct, compared, differences, first, seconds)
 
 
 def assert_agrees(result: Result) -> None:
     """Fail where a model differs, or nothing was compared."""
     assert result.in_scope > 0
+    assert all(result.compared.values())
     assert not any(result.differences.values()), (result.differences, result.first)
 
 
@@ -162,18 +173,19 @@ def expected(program: handcraft.Program, text: Input) -> list[Answer] | None:
     return answers
 
 
-def differing(
-    made: Models, asked: Mapping[Input, list[Answer]]
-) -> Iterator[tuple[str, Input, list[Any]]]:
-    """Yield model, input and what it says there, wherever that is not what is expected."""
-    if not asked:
-        return
-    for name, model in made.items():
-        rows = model.run_batch(list(asked))
-        for (text, answers), row in zip(asked.items(), rows, strict=True):
-            said = row[len(row) - len(answers) :]
-            if said != answers or not all(map(same, answers, said)):
-                yield name, text, said
+def differing(model: Model, asked: Mapping[Input, list[Answer]]) -> Iterator[tuple[Input, object]]:
+    """Yield input and what the model says there, wherever that is not what is expected."""
+    rows = model.run_batch(list(asked)) if asked else []
+    for (text, answers), row in zip(asked.items(), rows, strict=True):
+        said = row[len(row) - len(answers) :]
+        if said != answers or not all(map(same, answers, said)):
+            yield text, said
+
+
+def _limit(model: Model, count: int) -> int:
+    """Return on how many of so many inputs a model is compared."""
+    work = model.parameters.n_parameters * model.config.context
+    return min(count, max(1, count * AFFORDED // work))
 
 
 def _first(program: handcraft.Program, n: int) -> int:

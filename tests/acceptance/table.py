@@ -1,4 +1,8 @@
-"""What was found, as a table: a line for each program, inputs in scope by length."""
+"""What was found, as a table: a line for each program, inputs in scope by length.
+
+In brackets stands how many of the inputs are different; `fewest` is on how many of these the
+largest of the models was compared, at the length where that was the least.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,12 @@ if TYPE_CHECKING:
 
 
 def table(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the lines of a table; in brackets how many of the inputs in scope are different."""
+    """Yield the lines of the table."""
     ordered = sorted(results, key=lambda result: (result.name, result.length))
     lengths = sorted({result.length for result in ordered})
-    yield _line("program", [f"in scope, {n} tokens" for n in lengths], "differences", "seconds")
+    yield _line(
+        "program", [f"in scope, {n} tokens" for n in lengths], "fewest", "differences", "seconds"
+    )
     for name, group in groupby(ordered, key=lambda result: result.name):
         by_length = {result.length: result for result in group}
         scopes = [_scope(by_length[n]) if n in by_length else "-" for n in lengths]
@@ -28,11 +34,12 @@ def _scope(result: Result) -> str:
     return f"{result.in_scope:,} ({result.distinct:,})"
 
 
-def _costs(results: Sequence[Result]) -> tuple[str, str]:
+def _costs(results: Sequence[Result]) -> tuple[str, str, str]:
+    fewest = min(min(result.compared.values()) for result in results)
     differences = sum(sum(result.differences.values()) for result in results)
-    return f"{differences:,}", f"{sum(result.seconds for result in results):.1f}"
+    return f"{fewest:,}", f"{differences:,}", f"{sum(result.seconds for result in results):.1f}"
 
 
-def _line(name: str, scopes: Sequence[str], differences: str, seconds: str) -> str:
+def _line(name: str, scopes: Sequence[str], fewest: str, differences: str, seconds: str) -> str:
     columns = "".join(f"{scope:>22}" for scope in scopes)
-    return f"{name:<34}{columns}{differences:>13}{seconds:>10}"
+    return f"{name:<34}{columns}{fewest:>8}{differences:>13}{seconds:>10}"

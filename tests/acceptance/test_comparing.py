@@ -42,6 +42,16 @@ def test_inputs_without_meaning_or_out_of_scope_do_not_count() -> None:
     assert (found.in_scope, found.distinct) == (0, 0)
 
 
+def test_a_large_model_is_compared_on_fewer_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = handcraft.parse('vocab "ab"; context 3; output tokens;')
+    model = handcraft.compile(program)
+    monkeypatch.setattr(comparing, "AFFORDED", model.parameters.n_parameters)
+    drawn = (tuple(chance.choices("ab", k=3)) for chance in map(Random, range(99)))
+    found = comparing.compare("it", program, {"it": model}, drawn, 15)
+    assert (found.in_scope, found.compared) == (15, {"it": 5})
+    assert found.distinct > 5
+
+
 def test_a_bidirectional_prediction_counts_at_the_last_position_alone() -> None:
     program = handcraft.parse('vocab "ab"; context 3; attention bidirectional; predict tokens;')
     assert comparing.expected(program, ("a", "a", "b")) == ["b"]
@@ -64,14 +74,14 @@ def test_every_writer_belongs_to_a_program() -> None:
 def test_results_are_told_in_a_table() -> None:
     heading, *lines = table(
         [
-            comparing.Result("sort", 20, 1500, 1200, {"O1": 0, "O2": 3}, "x", 2.5),
-            comparing.Result("sort", 9, 7, 5, {"O1": 0}, None, 0.25),
-            comparing.Result("hist", 9, 30, 20, {}, None, 1),
+            comparing.Result("sort", 20, 1500, 1200, {"O0": 90, "O2": 1200}, {"O2": 3}, "x", 2.5),
+            comparing.Result("sort", 9, 7, 5, {"O0": 5}, {"O0": 0}, None, 0.25),
+            comparing.Result("hist", 9, 30, 20, {"O0": 20}, {}, None, 1),
         ]
     )
     assert "in scope, 9 tokens" in heading
     assert [line.split() for line in lines] == [
-        ["hist", "30", "(20)", "-", "0", "1.0"],
-        ["sort", "7", "(5)", "1,500", "(1,200)", "3", "2.8"],
-        ["all", "37", "1,500", "3", "3.8"],
+        ["hist", "30", "(20)", "-", "20", "0", "1.0"],
+        ["sort", "7", "(5)", "1,500", "(1,200)", "5", "3", "2.8"],
+        ["all", "37", "1,500", "5", "3", "3.8"],
     ]
