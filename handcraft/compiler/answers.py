@@ -8,7 +8,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
 from handcraft.compiler.carriers import FORMAT
-from handcraft.compiler.forms import Direction, Form, combine, constant, direction, magnitude
+from handcraft.compiler.forms import (
+    Direction,
+    Form,
+    combine,
+    constant,
+    direction,
+    magnitude,
+    over_one,
+)
 from handcraft.compiler.graph import (
     Graph,
     LogitReadout,
@@ -136,7 +144,9 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
         sops.thresholds.tell_apart(node, x, low[2], high[1])
     margins = [gap / 2 for gap in gaps]
     if any(token not in forms for token in sops.program.vocabulary.tokens):
-        margins += [sum((abs(p - t) for t in thresholds), Fraction(0)) / 2 for p, _ in known]
+        middle_ = len(thresholds) // 2  # the sum is convex in p, so it is least beside this one
+        nearest = (runs[middle_][2], runs[middle_ + 1][1])
+        margins += [sum((abs(p - t) for t in thresholds), Fraction(0)) / 2 for p in nearest]
     return forms, min(margins)
 
 
@@ -259,8 +269,8 @@ def _is_fine(numbers: Sequence[Fraction]) -> bool:
 
 def _gap(values: Sequence[Value]) -> Fraction:
     """Return the least distance of two numbers in order, 1 for a single one."""
-    numbers = [Fraction(v) for v in values if not isinstance(v, str)]
-    return min((b - a for a, b in itertools.pairwise(numbers)), default=Fraction(1))
+    wholes, bottom = over_one([v for v in values if not isinstance(v, str)])
+    return Fraction(min((b - a for a, b in itertools.pairwise(wholes)), default=bottom), bottom)
 
 
 def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) -> Graph:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isqrt, prod
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.forms import START, Direction, Form, Number
+from handcraft.compiler.forms import START, Direction, Form, Number, whole
 from handcraft.compiler.graph import (
     Head,
     LogitReadout,
@@ -142,13 +142,14 @@ class _Writer:
 
     def put(self, array: Array, place: tuple[int, ...], number: Number) -> None:
         """Set one entry."""
-        array[place] = rounded(number, self.dtype)
+        array[place] = rounded(whole(number), self.dtype)
 
     def read(self, weight: Array, bias: Array, column: int, form: Form, scale: Number = 1) -> None:
         """Make an output column of a matrix `[d_model, n]` compute a form."""
         for d, coefficient in form.terms:
             self.put(weight, (self.columns[d], column), coefficient * scale)
-        self.put(bias, (column,), form.constant * scale)
+        if form.constant:
+            self.put(bias, (column,), form.constant * scale)
 
     def write(self, weight: Array, row: int, written: Writes) -> None:
         """Make an input row of a matrix `[n, d_model]` add to directions."""
@@ -170,6 +171,8 @@ def _embeddings(placed: Placed, config: Config, writer: _Writer) -> tuple[Array,
     for embedding in placed.graph.embeddings:
         for row, values in enumerate(embedding.rows):
             for index, value in enumerate(values):
+                if not value:
+                    continue
                 column = writer.columns[(embedding.variable, index)]
                 match embedding.by:
                     case "token":

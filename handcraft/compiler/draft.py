@@ -138,7 +138,7 @@ class Draft:
 
     def time(self, forms: Sequence[Form]) -> int:
         """Return when everything that forms read has been written."""
-        return max((self._times[name] for f in forms for name, _ in f.directions), default=0)
+        return max((self._times[name] for f in forms for (name, _), _ in f.terms), default=0)
 
     def require_start(self) -> None:
         """Raise unless the graph has a start token."""

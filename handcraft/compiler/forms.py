@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 Direction: TypeAlias = tuple[str, int]
 """A variable's name and the number of one of its directions."""
@@ -91,6 +92,12 @@ def combine(parts: Iterable[tuple[Number, Form]]) -> Form:
 def magnitude(number: Number) -> Number:
     """Return the absolute value of a number."""
     return -number if number < 0 else number
+
+
+def over_one(numbers: Sequence[Number]) -> tuple[list[int], int]:
+    """Return numbers as integers over one denominator: integers are much faster to add."""
+    bottom = lcm(*(n.denominator for n in numbers))
+    return [n.numerator * (bottom // n.denominator) for n in numbers], bottom
 
 
 def whole(number: Number) -> Number:

@@ -5,15 +5,15 @@ A result is a list of `(pre-activation, outputs)`; outputs are numbers by output
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, permutations, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from handcraft.compiler.forms import Form, Number, combine, magnitude
+from handcraft.compiler.forms import Form, Number, combine, magnitude, over_one, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 MOST_ORDERS = 6
 """Orders of the variables of a table that are tried for a small cover."""
@@ -95,46 +95,57 @@ def interpolate(
     error times the slope there, the roundings of the active neurons, and those of their sum.
     """
     slopes = [
-        (v - u) / (q - p) for (p, q), (u, v) in zip(pairwise(points), pairwise(values), strict=True)
+        whole((v - u) / (q - p))
+        for (p, q), (u, v) in zip(pairwise(points), pairwise(values), strict=True)
     ]
     last = len(points) - 1
     starts = sorted({last, values.index(min(values)), values.index(max(values))}, reverse=True)
-    layers = [_outwards(x, points, values, slopes, start) for start in starts]
+    bounds = [(_sum_error(points, values, slopes, start), i) for i, start in enumerate(starts)]
+    error, best = min(bounds)
     carried = max(
-        (abs(s) * max(e) for s, e in zip(slopes, pairwise(errors), strict=True)),
+        (magnitude(s) * max(e) for s, e in zip(slopes, pairwise(errors), strict=True)),
         default=Fraction(0),
     )
-    layer, error = min(layers, key=lambda made: made[1])
-    return replace(layer, error=error + carried)
+    towards = {1: x, -1: x.scaled(-1)}
+    units = [
+        Unit(towards[bend.sign].plus(-bend.sign * points[bend.knot]), {0: bend.change})
+        for bend in _bends(slopes, starts[best])
+    ]
+    return Layer(tuple(units), (values[starts[best]],), error=error + carried)
 
 
-def _outwards(
-    x: Form,
-    points: Sequence[Fraction],
-    values: Sequence[Fraction],
-    slopes: Sequence[Fraction],
-    start: int,
-) -> tuple[Layer, Fraction]:
-    """Return an interpolation with no active neuron at one point, and the error of its sums."""
-    units = []
-    rounded = Fraction(0)
-    total = abs(Fraction(values[start]))
-    sides = (
-        (-1, x.scaled(-1), range(start - 1, -1, -1), points[0]),
-        (1, x, range(start, len(points) - 1), points[-1]),
-    )
-    for sign, towards, intervals, end in sides:
-        slope = Fraction(0)
-        for i in intervals:
-            knot = points[i] if sign > 0 else points[i + 1]
-            change = sign * slopes[i] - slope
-            if change:
-                units.append(Unit(towards.plus(-sign * knot), {0: change}))
-                rounded += 3 * abs(change) * max(abs(points[i]), abs(points[i + 1]))
-                total += abs(change) * abs(end - knot)
-            slope += change
-    layer = Layer(tuple(units), (Fraction(values[start]),))
-    return layer, rounded + (len(units) + 1) * total
+class _Bend(NamedTuple):
+    """A neuron of an interpolation: from the knot on, upwards or downwards, the slope changes."""
+
+    sign: int
+    knot: int
+    change: Number
+
+
+def _bends(slopes: Sequence[Number], start: int) -> Iterator[_Bend]:
+    """Yield the neurons of an interpolation of which none is active at one point."""
+    down = [-slope for slope in reversed(slopes[:start])]
+    for sign, outwards in ((-1, down), (1, slopes[start:])):
+        for i, (before, slope) in enumerate(pairwise((0, *outwards))):
+            if slope != before:
+                yield _Bend(sign, start + sign * i, slope - before)
+
+
+def _sum_error(
+    points: Sequence[Fraction], values: Sequence[Fraction], slopes: Sequence[Number], start: int
+) -> Fraction:
+    """Return a bound on the roundings of an interpolation, outwards from one of its points."""
+    places, place_unit = over_one(points)
+    steep, slope_unit = over_one(slopes)
+    rounded: Number = 0
+    total: Number = 0
+    neurons = 0
+    for sign, knot, change in _bends(steep, start):
+        rounded += 3 * magnitude(change) * max(abs(places[knot]), abs(places[knot + sign]))
+        total += magnitude(change) * abs(places[-1 if sign > 0 else 0] - places[knot])
+        neurons += 1
+    moved = Fraction(rounded + (neurons + 1) * total) / (place_unit * slope_unit)
+    return moved + (neurons + 1) * abs(values[start])
 
 
 def boxes(

@@ -73,14 +73,17 @@ class Precision:
         errors: list[Number] = [0] * len(targets)
         for unit in layer.units:
             size = self.size(unit.pre)
-            error = NEURON_ERROR * size + (0 if layer.is_flat else self.error(unit.pre))
+            error: Number = 0
+            if layer.error is None:
+                error = NEURON_ERROR * size + (0 if layer.is_flat else self.error(unit.pre))
             for k, value in unit.out.items():
+                weight = magnitude(value)
                 if layer.is_one:
-                    sizes[k] = max(sizes[k], magnitude(value) * size + magnitude(layer.bias[k]))
-                    errors[k] = max(errors[k], magnitude(value) * error)
+                    sizes[k] = max(sizes[k], weight * size + magnitude(layer.bias[k]))
+                    errors[k] = max(errors[k], weight * error)
                 else:
-                    sizes[k] += magnitude(value) * size
-                    errors[k] += magnitude(value) * error
+                    sizes[k] += weight * size
+                    errors[k] += weight * error
         for k, target in enumerate(targets):
             size = sizes[k] if layer.bounds is None else layer.bounds[k]
             self._add(target, size, errors[k] if layer.error is None else layer.error)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from handcraft.runtime.weights import Array
 
 
+WHOLE = {"float64": 2**53, "float32": 2**24, "float16": 2**11}
+"""Integers up to this are numbers of a format, so nothing of them is rounded."""
+
+
 def rounded(number: Number, dtype: str) -> np.floating[Any]:
     """Return the nearest number of a format.
 
@@ -22,6 +26,8 @@ def rounded(number: Number, dtype: str) -> np.floating[Any]:
             has none that small but 0.
     """
     kind: type[np.floating[Any]] = np.dtype(dtype).type
+    if isinstance(number, int) and -WHOLE[dtype] <= number <= WHOLE[dtype]:
+        return kind(number)
     with np.errstate(over="ignore"):
         near: np.floating[Any] = kind(_wide(number))
     if not np.isfinite(near):

@@ -30,7 +30,7 @@ from handcraft.language.typed import (
     NoneOf,
     TypedProgram,
 )
-from handcraft.language.values import Outcome, Undefined, compare
+from handcraft.language.values import COMPARISONS, Outcome, Undefined
 
 MOST_TERMS = 64
 
@@ -233,7 +233,7 @@ class Selection:
             None if key_base is None else Carrier(SOP, key_base),
             None if query_base is None else Carrier(SOP, query_base),
         )
-        return {pair: tuple(_row(op, keys, query_value) for query_value in queries)}
+        return {pair: _rows(op, keys, queries)}
 
     def _both(self, left: Sequence[Term], right: Sequence[Term]) -> list[Term]:
         if len(left) * len(right) > MOST_TERMS * MOST_TERMS:
@@ -319,12 +319,11 @@ def conjunction(left: Term, right: Term) -> Term:
     return joined
 
 
-def _row(op: str, keys: Sequence[Outcome], query: Outcome) -> int:
-    """Return the keys that a query value selects; what has no value selects nothing."""
-    if isinstance(query, Undefined):
-        return 0
-    return sum(
-        1 << j
-        for j, key in enumerate(keys)
-        if not isinstance(key, Undefined) and compare(op, key, query)
+def _rows(op: str, keys: Sequence[Outcome], queries: Sequence[Outcome]) -> Rows:
+    """Return the keys that each query value selects; what has no value selects nothing."""
+    holds = COMPARISONS[op]
+    bits = [(key, 1 << j) for j, key in enumerate(keys) if not isinstance(key, Undefined)]
+    return tuple(
+        0 if isinstance(query, Undefined) else sum([bit for key, bit in bits if holds(key, query)])
+        for query in queries
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import ceil, floor, gcd, inf, prod
+from math import ceil, floor, gcd, inf, lcm, prod
 from typing import TYPE_CHECKING
 
 from handcraft.language.domains import (
@@ -28,6 +28,7 @@ from handcraft.language.domains import (
 )
 from handcraft.language.values import (
     COMPARISONS,
+    LARGEST_BITS,
     Numeric,
     Undefined,
     Value,
@@ -142,9 +143,10 @@ def sum_domain(values: Domain, fewest: int, most: int) -> Domain:
     if most == 0:
         return Finite((0,))
     if isinstance(values, Finite):
-        sums = _sums(values, most)
-        if sums is not None:
-            return finite(v for s in sums[fewest:] for v in s)
+        found = _sums(values, most)
+        if found is not None:
+            sums, unit = found
+            return _multiples(set().union(*sums[fewest:]), unit)
     numbers = as_lattice(values)
     low = min(numbers.low * fewest, numbers.low * most)
     high = max(numbers.high * fewest, numbers.high * most)
@@ -152,25 +154,42 @@ def sum_domain(values: Domain, fewest: int, most: int) -> Domain:
     return lattice(low, high, numbers.unit, parts)
 
 
-def _sums(values: Finite, most: int) -> list[set[Numeric]] | None:
-    """Return, for each w up to `most`, the set of sums of w values; None where they are many."""
-    sums: list[set[Numeric]] = [{0}]
-    numbers = [v for v in values.values if not isinstance(v, str)]
+def _sums(values: Finite, most: int) -> tuple[list[set[int]], Fraction] | None:
+    """Return, for each w up to `most`, the set of sums of w values, in units, and the unit.
+
+    It is None where they are many, or the unit is very small.
+    """
+    sums = [{0}]
+    listed_ = [v for v in values.values if not isinstance(v, str)]
+    bottom = lcm(*(v.denominator for v in listed_))
+    if bottom.bit_length() > LARGEST_BITS:
+        return None
+    numbers = [v.numerator * (bottom // v.denominator) for v in listed_]
     for _ in range(most):
         if len(sums[-1]) * len(numbers) > LARGEST_QUICK_TABLE:
             return None
-        sums.append({normal(s + v) for s in sums[-1] for v in numbers})
+        sums.append({s + v for s in sums[-1] for v in numbers})
         if len(sums[-1]) > LONGEST_LIST:
             return None
-    return sums
+    return sums, Fraction(1, bottom)
 
 
 def _means(values: Finite, fewest: int, most: int) -> Domain | None:
-    sums = _sums(values, most)
-    if sums is None or sum(map(len, sums[fewest:])) > 16 * LONGEST_LIST:
+    """Return the means as multiples of a unit so small that all of them are whole."""
+    found = _sums(values, most)
+    if found is None or sum(map(len, found[0][fewest:])) > 16 * LONGEST_LIST:
         return None
-    means = {normal(Fraction(s) / w) for w in range(max(1, fewest), most + 1) for s in sums[w]}
-    return finite(means) if len(means) <= LONGEST_LIST else None
+    sums, unit = found
+    counts = range(max(1, fewest), most + 1)
+    parts = lcm(*counts)
+    means = {s * (parts // w) for w in counts for s in sums[w]}
+    return _multiples(means, unit / parts) if len(means) <= LONGEST_LIST else None
+
+
+def _multiples(numbers: Iterable[int], unit: Fraction) -> Finite:
+    """Return the list of whole numbers times a unit."""
+    top, bottom = unit.numerator, unit.denominator
+    return Finite(tuple(normal(Fraction(n * top, bottom)) for n in sorted(numbers)))
 
 
 def _lattice_rule(function: str, arguments: list[Lattice]) -> Domain | None:

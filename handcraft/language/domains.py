@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from math import ceil, floor, gcd, lcm
+from math import ceil, floor, gcd, inf, lcm
 from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.language.values import Numeric, Value, kind, normal, order, show
@@ -86,8 +86,8 @@ BOOLEANS = Finite((False, True))
 
 def finite(values: Iterable[Value]) -> Finite:
     """Return the domain of those values."""
-    unique = {order(v): v for v in values}
-    return Finite(tuple(unique[key] for key in sorted(unique, key=_sortable)))
+    unique = {_identity(v): v for v in values}
+    return Finite(tuple(sorted(unique.values(), key=_sortable)))
 
 
 def integers(low: int, high: int) -> Domain:
@@ -142,12 +142,13 @@ def union(*domains: Domain) -> Domain:
         if isinstance(domain, Mixed):
             lattices.append(domain.numbers)
             values.extend(domain.others.values)
-    numbers = finite(v for v in values if kind(v) == "number")
+    listed = finite(values)
+    numbers = Finite(tuple(v for v in listed.values if kind(v) == "number"))
     if not lattices and len(numbers.values) <= LONGEST_LIST:
-        return finite(values)
+        return listed
     if numbers.values:
         lattices.append(as_lattice(numbers))
-    others = finite(v for v in values if kind(v) != "number")
+    others = Finite(tuple(v for v in listed.values if kind(v) != "number"))
     joined = reduce(_joined, lattices)
     return Mixed(joined, others) if others.values else joined
 
@@ -167,7 +168,8 @@ def kinds(domain: Domain) -> frozenset[str]:
     """Return the kinds of value in a domain."""
     match domain:
         case Finite(values):
-            return frozenset(map(kind, values))
+            one_of_each_type = {type(v): v for v in values}
+            return frozenset(map(kind, one_of_each_type.values()))
         case Lattice():
             return frozenset(["number"])
         case Mixed(_, others):
@@ -203,9 +205,22 @@ def contains(domain: Domain, value: Value) -> bool:
             return (Fraction(value) / unit).denominator <= parts
 
 
-def _sortable(key: tuple[int, int | Fraction | str]) -> tuple[int, int | Fraction, str]:
-    rank, value = key
-    return (rank, 0, value) if isinstance(value, str) else (rank, value, "")
+def _identity(value: Value) -> tuple[int, int, int] | str:
+    """Return what tells values apart as `values.order` does; a fraction is slow to hash."""
+    if isinstance(value, str):
+        return value
+    return (isinstance(value, bool), value.numerator, value.denominator)
+
+
+def _sortable(value: Value) -> tuple[int, float, int | Fraction, str]:
+    """Return a key that sorts as `values.order` does; a fraction is slow to compare."""
+    rank, number = order(value)
+    if isinstance(number, str):
+        return (rank, 0, 0, number)
+    try:
+        return (rank, float(number), number, "")
+    except OverflowError:
+        return (rank, inf if number > 0 else -inf, number, "")
 
 
 def _consecutive(values: tuple[Value, ...]) -> bool:

@@ -57,9 +57,9 @@ def order(value: Value) -> tuple[int, int | Fraction | str]:
 
 def normal(number: Numeric) -> Numeric:
     """Return an integral fraction as an `int`."""
-    if isinstance(number, Fraction) and number.denominator == 1:
-        return number.numerator
-    return number
+    if isinstance(number, int):
+        return number
+    return number.numerator if number.denominator == 1 else number
 
 
 def truth(value: Value) -> bool:

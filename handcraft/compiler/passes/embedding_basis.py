@@ -35,6 +35,8 @@ KINDS = ("token", "position")
 def with_narrow_embeddings(graph: Graph) -> Graph:
     """Return the graph with as few embedded directions as the forms of its operations need."""
     pools = [_Pool.of(graph, kind) for kind in KINDS]
+    if not any(pool.entries for pool in pools):
+        return graph
     width = sum(len(pool.entries) for pool in pools)
     chosen: list[Basis] | None = None
     lender: int | None = None
@@ -56,6 +58,8 @@ class _Pool:
     """The rows at which each direction is not 0, and its values there times `unit`."""
     unit: int
     rows: int
+    readings: Mapping[Form, Reading]
+    """What each form of the graph reads of these variables, if it reads any of them."""
 
     @staticmethod
     def of(graph: Graph, by: str) -> _Pool:
@@ -70,25 +74,30 @@ class _Pool:
             for e in embeddings
             for i, values in enumerate(zip(*e.rows, strict=True))
         }
-        return _Pool(entries, unit, len(embeddings[0].rows) if embeddings else 0)
+        rows = len(embeddings[0].rows) if embeddings else 0
+        forms = dict.fromkeys((*all_forms(graph), *readout_forms(graph.readout)))
+        readings = {form: _reading(form, entries, unit, rows) for form in forms}
+        return _Pool(entries, unit, rows, {f: r for f, r in readings.items() if r is not None})
 
     @property
     def one(self) -> Function:
         """The function that is 1 everywhere."""
         return (1,) * self.rows
 
-    def read(self, form: Form) -> Reading:
-        """Return what a form reads of these variables."""
-        read = [(self.entries[d], c) for d, c in form.terms if d in self.entries]
-        if not read:
-            return Reading(Fraction(0), ())
-        denominator = lcm(*(c.denominator for _, c in read))
-        total = [0] * self.rows
-        for entries, c in read:
-            factor = c.numerator * (denominator // c.denominator)
-            for row, value in entries:
-                total[row] += factor * value
-        return reading(total, denominator * self.unit)
+
+def _reading(
+    form: Form, entries: Mapping[Direction, tuple[tuple[int, int], ...]], unit: int, rows: int
+) -> Reading | None:
+    read = [(entries[d], c) for d, c in form.terms if d in entries]
+    if not read:
+        return None
+    denominator = lcm(*(c.denominator for _, c in read))
+    total = [0] * rows
+    for values, c in read:
+        factor = c.numerator * (denominator // c.denominator)
+        for row, value in values:
+            total[row] += factor * value
+    return reading(total, denominator * unit)
 
 
 def _lenders(graph: Graph, pools: Sequence[_Pool]) -> list[int | None]:
@@ -118,7 +127,10 @@ def _bases(
     outer = readout_forms(graph.readout)
     found = []
     for i, pool in enumerate(pools):
-        read, read_out = ([pool.read(form) for form in forms] for forms in (inner, outer))
+        read, read_out = (
+            [pool.readings[form] for form in forms if form in pool.readings]
+            for forms in (inner, outer)
+        )
         exactly: list[Reading] = []
         free = read
         if not _constant_is_free(graph):
@@ -185,9 +197,9 @@ class _Rewriter:
         parts: list[tuple[Fraction, Form]] = []
         rest = form.terms
         for i, pool in enumerate(self.pools):
-            if any(d in pool.entries for d in form.directions):
+            if form in pool.readings:
                 rest = tuple((d, c) for d, c in rest if d not in pool.entries)
-                scale, function = pool.read(form)
+                scale, function = pool.readings[form]
                 if scale:
                     parts.append((scale, self._form(i, self.bases[i].sums[function], one)))
         if len(rest) == len(form.terms):
@@ -221,9 +233,9 @@ def _directions(pool: _Pool, basis: Basis, graph: Graph) -> list[Direction]:
     """Return a direction for each function, of the first variable from which one reads it."""
     owners: dict[Function, str] = {}
     for form in (*all_forms(graph), *readout_forms(graph.readout)):
-        name = next((d[0] for d, _ in form.terms if d in pool.entries), None)
-        if name is not None:
-            owners.setdefault(pool.read(form).function, name)
+        if form in pool.readings:
+            name = next(d[0] for d, _ in form.terms if d in pool.entries)
+            owners.setdefault(pool.readings[form].function, name)
     default = next((name for name, _ in pool.entries), "")
     made: dict[str, int] = {}
     directions = []

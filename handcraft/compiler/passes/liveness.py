@@ -159,15 +159,13 @@ def _clearings(
 
     Of the steps before the next use it is the first one that has neurons anyway, if there is one.
     """
+    uses: dict[int, list[int]] = {}
+    for room in rooms:
+        for column in range(columns[room.name], columns[room.name] + room.width):
+            uses.setdefault(column, []).append(room.first)
     for room in rooms:
         for i in range(room.width):
-            column = columns[room.name] + i
-            later = [
-                other.first
-                for other in rooms
-                if columns[other.name] <= column < columns[other.name] + other.width
-                and other.first > room.first
-            ]
+            later = [first for first in uses[columns[room.name] + i] if first > room.first]
             if not later:
                 continue
             assert room.clearable is not None
