@@ -35,6 +35,9 @@ LONGEST_WORDS = 80
 LARGEST_COVER = 32
 """Neurons of a table of several leaves; a choice that needs more is built branch by branch."""
 
+WIDEST_TABLE = 64
+"""Cells of a table that reads every value of a number; of more, the number is read in parts."""
+
 ALWAYS_DEFINED = frozenset(("+", "-", "*", "negate", "abs", "min", "max", "round", "floor", "ceil"))
 ALWAYS_DEFINED |= frozenset(("indicator", "sign", "not", "truth", "str", *COMPARISONS))
 """Functions that have a value for all arguments that the checker accepts.
@@ -104,6 +107,8 @@ class Facts:
     def said(self, node: int) -> str:
         """Return the program's own words for a node."""
         known = self.program.nodes[node]
+        if known.words is not None:
+            return known.words
         words = " ".join(known.span.text.split())
         shown = words if len(words) <= LONGEST_WORDS else words[: LONGEST_WORDS - 3] + "..."
         return f"{known.name} = {shown}" if known.name and known.name != shown else shown
@@ -167,6 +172,8 @@ class Facts:
         """Return whether a table of several leaves is better built branch by branch."""
         table = self.program.nodes[node].table
         if table is None or table.leaves == (node,):
+            return True
+        if len(table.outcomes) > WIDEST_TABLE and not all(map(self.is_categorical, table.leaves)):
             return True
         outcomes = [None if isinstance(o, Undefined) else order(o) for o in table.outcomes]
         classes = {o: k for k, o in enumerate(sorted({o for o in outcomes if o is not None}))}

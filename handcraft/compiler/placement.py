@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.assumed import assumed
-from handcraft.compiler.levels import ASSUMPTIONS, MAP_FOLDING, ONE_SIDED
+from handcraft.compiler.levels import ASSUMPTIONS, MAP_FOLDING, ONE_SIDED, passes_of
 from handcraft.compiler.lower import lower
 from handcraft.compiler.one_sided import one_sided
 from handcraft.compiler.optimize import optimized, placed
+from handcraft.compiler.passes.sizes import parameters
+from handcraft.compiler.patterns.realize import realized
 from handcraft.compiler.unfolded import unfolded
 
 if TYPE_CHECKING:
@@ -30,11 +32,13 @@ class Placement:
         typed: the program that is compiled: under causal attention if that means the same.
         lowered: its graph before the passes over graphs.
         placed: its graph in layers and columns.
+        constructions: how each pattern is decided, in words.
     """
 
     typed: TypedProgram
     lowered: Graph
     placed: Placed
+    constructions: tuple[str, ...]
 
 
 def placement(program: TypedProgram, passes: Passes) -> Placement:
@@ -43,10 +47,24 @@ def placement(program: TypedProgram, passes: Passes) -> Placement:
     Raises:
         ProgramError: where something cannot be built; names the expression and the way out.
     """
-    typed = assumed(program) if ASSUMPTIONS in passes else program
+    written = realized(program, _cost)
+    typed = assumed(written.typed) if ASSUMPTIONS in passes else written.typed
     typed = typed if MAP_FOLDING in passes else unfolded(typed)
     typed = one_sided(typed) if ONE_SIDED in passes else typed
     lowered = lower(typed, passes)
     graph = optimized(lowered, passes)
-    rows = len(typed.vocabulary) + typed.context + 2 * graph.start
-    return Placement(typed, lowered, placed(graph, passes, rows))
+    return Placement(
+        typed, lowered, placed(graph, passes, _rows(typed, graph)), written.constructions
+    )
+
+
+def _rows(typed: TypedProgram, graph: Graph) -> int:
+    """Return the rows of the embeddings: tokens and positions."""
+    return len(typed.vocabulary) + typed.context + 2 * graph.start
+
+
+def _cost(program: TypedProgram) -> tuple[int, int]:
+    """Return the layers and the parameters of a program without patterns at level 1."""
+    found = placement(program, passes_of(1))
+    rows = _rows(found.typed, found.placed.graph)
+    return len(found.placed.sizes), parameters(found.placed.sizes, found.placed.d_model, rows)

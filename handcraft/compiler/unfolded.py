@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from handcraft.language.builder import evaluate
+from handcraft.language.cells import evaluate
 from handcraft.language.domains import Finite
 from handcraft.language.typed import Apply, Choose, Constant, Pick, Table, TypedProgram, operands
 from handcraft.language.values import Outcome, Undefined, order

@@ -7,7 +7,9 @@ from math import prod
 from typing import assert_never
 
 from handcraft.errors import ProgramError, Span
+from handcraft.language.cells import broadcast, evaluate
 from handcraft.language.domain_rules import (
+    LARGEST_JOINT_TABLE,
     LARGEST_QUICK_TABLE,
     function_domain,
     listed,
@@ -55,10 +57,7 @@ from handcraft.language.typed import (
     Width,
     operands,
 )
-from handcraft.language.values import Outcome, Undefined, Value, apply, cut, kind, truth
-
-LARGEST_JOINT_TABLE = 4096
-"""An element-wise s-op is kept as a function of its leaves up to this many cells."""
+from handcraft.language.values import Undefined, Value, kind
 
 MOST_LEAVES = 32
 """Leaves of such a function; a leaf may have only one value."""
@@ -81,6 +80,7 @@ class Builder:
         nodes: what was made so far.
         place: the place of all that is made, where it is not that of the expression: the call
             of a function whose body the reader does not see.
+        words: what is told of all that is made in place of the text there.
     """
 
     def __init__(self, header: Header) -> None:
@@ -88,9 +88,11 @@ class Builder:
         self.nodes: list[Node] = []
         self._numbers: dict[Op, int] = {}
         self._reaches: dict[int, Reach] = {}
+        self._kept: set[int] = set()
         self._depths: list[int] = []
         self._cells = 0
         self.place: Span | None = None
+        self.words: str | None = None
 
     def constant(self, value: Value, span: Span) -> int:
         """Return the node of a constant."""
@@ -112,11 +114,15 @@ class Builder:
         if len(self.nodes) >= MOST_NODES:
             message = f"the program makes more than {MOST_NODES} operations"
             raise ProgramError("too-large", message, span, help="use fewer or shorter loops")
-        node = self._node(op, span)
+        node = replace(self._node(op, span), words=self.words)
         self._depths.append(self._depth(node))
         self.nodes.append(node)
         self._numbers[op] = len(self.nodes) - 1
         return self._numbers[op]
+
+    def keep(self, number: int) -> None:
+        """Make a node a variable of its own: no table that reads it looks through it."""
+        self._kept.add(number)
 
     def name(self, number: int, name: str) -> None:
         """Give a node its name, unless it has one."""
@@ -247,7 +253,7 @@ class Builder:
             return Table((), (op.value,))
         if not isinstance(op, Apply | Choose | Pick):
             return None
-        tables = [self.nodes[a].table for a in operands(op)]
+        tables = [self._table_of(a) for a in operands(op)]
         known = [t for t in tables if t is not None]
         if len(known) < len(tables):
             return None
@@ -258,6 +264,13 @@ class Builder:
         self._charge(prod(sizes), span)
         columns = [broadcast(t, leaves, sizes) for t in known]
         return Table(leaves, tuple(evaluate(op, row) for row in zip(*columns, strict=True)))
+
+    def _table_of(self, number: int) -> Table | None:
+        """Return a node as a function of the leaves that its readers have."""
+        domain = self.nodes[number].domain
+        if number in self._kept and isinstance(domain, Finite):
+            return Table((number,), domain.values)
+        return self.nodes[number].table
 
     def _leaf_size(self, leaf: int) -> int:
         domain = self.domain(leaf)
@@ -331,49 +344,6 @@ class Builder:
             message = f"this can be {texts} different strings, more than {most}"
             help_ = "keep its parts apart, or use a smaller vocabulary"
             raise ProgramError("domain-too-large", message, span, help=help_)
-
-
-def broadcast(table: Table, leaves: tuple[int, ...], sizes: list[int]) -> list[Outcome]:
-    """Return a table's outcomes for every tuple of the values of more leaves."""
-    if table.leaves == leaves:
-        return list(table.outcomes)
-    index = [0]
-    stride = {}
-    step = 1
-    by_leaf = dict(zip(leaves, sizes, strict=True))
-    for leaf in reversed(table.leaves):
-        stride[leaf] = step
-        step *= by_leaf[leaf]
-    for leaf, size in zip(leaves, sizes, strict=True):
-        if size > 1:
-            weight = stride.get(leaf, 0)
-            index = [base + weight * v for base in index for v in range(size)]
-    return [table.outcomes[i] for i in index]
-
-
-def evaluate(op: Apply | Choose | Pick, row: tuple[Outcome, ...]) -> Outcome:
-    """Return the value of an element-wise operation whose operands have these values.
-
-    The operands stand in the order of `typed.operands`.
-    """
-    match op:
-        case Apply(function):
-            return apply(function, row)
-        case Choose():
-            condition, then, otherwise = row
-            if isinstance(condition, Undefined):
-                return condition
-            return then if truth(condition) else otherwise
-        case Pick(_, values):
-            key = row[0]
-            if isinstance(key, Undefined):
-                return key
-            for value, option in zip(values, row[1:], strict=True):
-                if value == key:
-                    return option
-            return Undefined("missing-key", f"the table has no entry for {cut(key)}")
-        case _:
-            assert_never(op)
 
 
 def _described(domain: Domain) -> str:

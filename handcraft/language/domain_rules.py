@@ -41,6 +41,9 @@ from handcraft.language.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+LARGEST_JOINT_TABLE = 4096
+"""An element-wise s-op is kept as a function of its leaves up to this many cells."""
+
 LARGEST_TABLE = 1_048_576
 """Cells of a table that is still written out."""
 

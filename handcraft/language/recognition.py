@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, assert_never
 
+from handcraft.language.domain_rules import LARGEST_JOINT_TABLE
 from handcraft.language.values import Outcome, Undefined, Value, cut
 from handcraft.patterns.classes import Suffix
 from handcraft.patterns.classify import Classification, classify
@@ -85,11 +86,23 @@ def value_of(answer: Answer, vocabulary: Vocabulary) -> Value:
 
 
 def deciding_length(ask: Ask, vocabulary: Vocabulary) -> int | None:
-    """Return how many tokens at the end of a text decide the answer, or None for all."""
+    """Return how many tokens at the end of a text decide the answer, or None for all.
+
+    The end of a live text need not be one itself. Where it is not, only the table of all ends says
+    what follows; None too where that is too large.
+    """
     if ask.question == "is live":
         return None
-    kinds = classified(ask, vocabulary).kinds
-    return next((kind.length for kind in kinds if isinstance(kind, Suffix)), None)
+    known = classified(ask, vocabulary)
+    length = next((kind.length for kind in known.kinds if isinstance(kind, Suffix)), None)
+    if length is None or ask.question != "live next":
+        return length
+    return length if ends(known.machine, length) <= LARGEST_JOINT_TABLE else None
+
+
+def ends(machine: Machine, length: int) -> int:
+    """Return how many texts of at most so many letters there are."""
+    return int((machine.letter_count + 1) ** length)
 
 
 def _machine(ask: Ask, vocabulary: Vocabulary) -> Machine:
