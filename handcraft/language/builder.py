@@ -339,7 +339,9 @@ class Builder:
         """
         most = max(LONGEST_LIST, 2 * len(self.header.vocabulary))
         others = domain.others if isinstance(domain, Mixed) else domain
-        texts = sum(kind(v) == "string" for v in others.values) if isinstance(others, Finite) else 0
+        if not isinstance(others, Finite) or len(others.values) <= most:
+            return
+        texts = sum(kind(v) == "string" for v in others.values)
         if texts > most:
             message = f"this can be {texts} different strings, more than {most}"
             help_ = "keep its parts apart, or use a smaller vocabulary"

@@ -143,6 +143,8 @@ def union(*domains: Domain) -> Domain:
             lattices.append(domain.numbers)
             values.extend(domain.others.values)
     listed = finite(values)
+    if not lattices and len(listed.values) <= LONGEST_LIST:
+        return listed
     numbers = Finite(tuple(v for v in listed.values if kind(v) == "number"))
     if not lattices and len(numbers.values) <= LONGEST_LIST:
         return listed
@@ -218,7 +220,7 @@ def _sortable(value: Value) -> tuple[int, float, int | Fraction, str]:
     if isinstance(number, str):
         return (rank, 0, 0, number)
     try:
-        return (rank, float(number), number, "")
+        return (rank, number.numerator / number.denominator, number, "")
     except OverflowError:
         return (rank, inf if number > 0 else -inf, number, "")
 

@@ -11,6 +11,8 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from handcraft.compiler.forms import magnitude
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -136,7 +138,7 @@ class _Search:
         if function in self.sums:
             return
         if self._constant_is_free and _CONSTANT not in self._rows:
-            self._insert((1,) * len(function), _CONSTANT)
+            self._insert(_CONSTANT, *self._reduced((1,) * len(function)))
         rest, parts = self._reduced(function)
         if not rest:
             found = Sum({i: c for i, c in parts.items() if i >= 0}, parts.get(_CONSTANT, 0))
@@ -147,11 +149,10 @@ class _Search:
         self.functions.append(function)
         self._sizes.append(_size(function))
         self.sums[function] = Sum({number: 1}, 0)
-        if rest:
-            self._insert(function, number)
+        self._insert(number, rest, parts)
 
-    def _insert(self, function: Function, number: int) -> None:
-        rest, parts = self._reduced(function)
+    def _insert(self, number: int, rest: Vector, parts: Vector) -> None:
+        """Make a row of what is left of a function, if anything is."""
         if not rest:
             return
         pivot = min(rest)
@@ -196,13 +197,13 @@ def _is_exact(size: Number, found: Sum, sizes: Sequence[Number], spread: int) ->
         sizes: of the largest value of each function of the basis.
         spread: an odd factor that all is read with.
     """
-    terms = [(Fraction(c), sizes[i]) for i, c in found.coefficients.items()]
-    numbers = [Fraction(found.constant), *(c for c, _ in terms)]
+    terms = [(c, sizes[i]) for i, c in found.coefficients.items()]
+    numbers = [found.constant, *(c for c, _ in terms)]
     unit = lcm(*(n.denominator for n in numbers))
     whole = all(s.denominator == 1 and s <= LARGEST for s in (size, *(s for _, s in terms)))
     if not whole or unit & (unit - 1):
         return False
-    total = sum((abs(c) * s for c, s in terms), abs(numbers[0]))
+    total = sum((magnitude(c) * s for c, s in terms), magnitude(found.constant))
     return total * unit * spread <= (EXACT if size * unit * spread <= EXACT else LARGEST)
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.forms import START, Direction, Form, combine, constant, direction
+from handcraft.compiler.forms import START, Direction, Form, combine, constant, direction, whole
 from handcraft.compiler.graph import (
     Embedding,
     Graph,
@@ -225,7 +225,7 @@ class _Rewriter:
         called = _row_labels(variable, embedding)
         ordered = [functions[i] for i in range(len(functions))]
         labels = tuple(label(f, called, embedding.by) for f in ordered)
-        rows = tuple(tuple(map(Fraction, row)) for row in zip(*ordered, strict=True))
+        rows = tuple(tuple(map(whole, row)) for row in zip(*ordered, strict=True))
         return replace(variable, labels=labels), replace(embedding, rows=rows)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from handcraft.compiler.forms import whole
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -47,7 +49,7 @@ def _polynomial(function: Sequence[Number]) -> str | None:
     """Return a polynomial of degree 1 or 2 that gives the values at 0, 1, 2, ..."""
     start = function[0]
     bend = function[2] - 2 * function[1] + start if len(function) > 2 else 0
-    square = Fraction(bend) / 2
+    square = whole(Fraction(bend) / 2)
     linear = function[1] - start - square
     if any(start + linear * i + square * i * i != v for i, v in enumerate(function)):
         return None

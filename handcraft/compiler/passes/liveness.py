@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import Direction, Form, direction
@@ -27,6 +28,8 @@ from handcraft.compiler.place import Placed, lifetimes, own_size, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from handcraft.errors import Span
 
 MOST_TRIED = 64
 """Variables up to this number are tried one by one for whether clearing them pays."""
@@ -121,12 +124,13 @@ class _Layout:
     ) -> _Layout:
         """Lay out the widest variables first, each at the first columns that are free."""
         columns: dict[str, int] = {}
-        laid: list[_Room] = []
+        laid: list[tuple[int, int, int, float]] = []
         for room in sorted(rooms, key=lambda r: (-r.width, r.first)):
+            cleared = _cleared_at(room, reusable)
             taken = sorted(
-                (columns[other.name], columns[other.name] + other.width)
-                for other in laid
-                if not (_follows(room, other, reusable) or _follows(other, room, reusable))
+                (low, high)
+                for low, high, first, until in laid
+                if until >= room.first and cleared >= first
             )
             column = 0
             for low, high in taken:
@@ -134,7 +138,7 @@ class _Layout:
                     break
                 column = max(column, high)
             columns[room.name] = column
-            laid.append(room)
+            laid.append((column, column + room.width, room.first, cleared))
         clearings = dict(_clearings(placed, rooms, columns))
         sizes = list(placed.sizes)
         for d, step in clearings.items():
@@ -145,11 +149,11 @@ class _Layout:
         return _Layout(reusable, columns, clearings, cost)
 
 
-def _follows(later: _Room, earlier: _Room, reusable: frozenset[str]) -> bool:
-    """Return whether one variable can have the columns of another after it is cleared."""
-    if earlier.clearable is None or earlier.name not in reusable:
-        return False
-    return earlier.clearable < later.first
+def _cleared_at(room: _Room, reusable: frozenset[str]) -> float:
+    """Return the step after which others may have the columns of a variable, infinity if never."""
+    if room.clearable is None or room.name not in reusable:
+        return inf
+    return room.clearable
 
 
 def _clearings(
@@ -181,8 +185,10 @@ def _cleared(placed: Placed, layout: _Layout, negative: frozenset[Direction]) ->
         together.setdefault((step // 2, d[0]), []).append(d)
     layers = list(placed.layers)
     clears = set()
+    readers = {name: op for op in placed.graph.ops for name in {name for name, _ in reads(op)}}
     for (number, name), directions in together.items():
-        op = _clear(placed.graph, name, directions, negative)
+        span = readers.get(name, placed.graph.ops[-1]).span
+        op = _clear(name, directions, negative, span)
         layers[number] = replace(layers[number], mlps=(*layers[number].mlps, op))
         clears.add(op.name)
     return Placed(
@@ -195,16 +201,15 @@ def _cleared(placed: Placed, layout: _Layout, negative: frozenset[Direction]) ->
 
 
 def _clear(
-    graph: Graph, name: str, directions: Sequence[Direction], negative: frozenset[Direction]
+    name: str, directions: Sequence[Direction], negative: frozenset[Direction], span: Span
 ) -> MlpOp:
     neurons = []
     for d in directions:
         for sign in (1, -1) if d in negative else (1,):
             pre = direction(*d).scaled(sign)
             neurons.append(Neuron(pre, ((d, Fraction(-sign)),)))
-    readers = [op for op in graph.ops if any(read[0] == name for read in reads(op))]
     text = f"clears `{name}`, whose directions are used again"
-    return MlpOp(f"clear {name}", tuple(neurons), (), text, (readers or graph.ops)[-1].span)
+    return MlpOp(f"clear {name}", tuple(neurons), (), text, span)
 
 
 def _may_be_negative(graph: Graph) -> frozenset[Direction]:
@@ -215,7 +220,7 @@ def _may_be_negative(graph: Graph) -> frozenset[Direction]:
     negative: set[Direction] = set()
     for embedding in graph.embeddings:
         for i, values in enumerate(zip(*embedding.rows, strict=True)):
-            if min(values) < 0:
+            if any(value < 0 for value in values):
                 negative.add((embedding.variable, i))
     for op in graph.ops:
         negative.update(d for d, value in op.bias if value < 0)

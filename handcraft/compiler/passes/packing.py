@@ -30,8 +30,9 @@ def packings(graph: Graph) -> tuple[Placed, ...]:
     first = earliest(graph)
     assert first is not None, "a graph without limits has a placement"
     fewest = _fewest_sublayers(graph, first)
-    times = [first, _like_beside_like(graph, first), _like_beside_like(graph, fewest)]
-    times += [_late(graph, early) for early in times]
+    ops = _movable(graph)
+    times = [first, _like_beside_like(ops, first), _like_beside_like(ops, fewest)]
+    times += [_late(ops, early) for early in times]
     distinct = [placed_at(graph, list(t)) for t in dict.fromkeys(map(tuple, times))]
     return tuple(sorted(distinct, key=_numbers))
 
@@ -50,42 +51,45 @@ def _fewest_sublayers(graph: Graph, times: list[int]) -> list[int]:
     return times
 
 
-def _like_beside_like(graph: Graph, times: list[int]) -> list[int]:
+def _like_beside_like(ops: Sequence[_Movable], times: list[int]) -> list[int]:
     """Return times at which the layers are narrowest, found by moving one operation at a time."""
-    neighbours = _neighbours(graph)
     used = sorted(set(times))
-    best = _cost(graph, times)
+    best = _cost(ops, times)
     improved = True
     while improved:
         improved = False
-        for i, op in enumerate(graph.ops):
-            for time in neighbours[i].window(times, used):
+        for i, op in enumerate(ops):
+            for time in op.window(times, used):
                 moved = [*times[:i], time, *times[i + 1 :]]
-                cost = _cost(graph, moved) if time % 2 == isinstance(op, Head) else best
+                cost = _cost(ops, moved) if time % 2 == op.is_head else best
                 if cost < best:
                     times, best, improved = moved, cost, True
     return times
 
 
-def _late(graph: Graph, times: list[int]) -> list[int]:
+def _late(ops: Sequence[_Movable], times: list[int]) -> list[int]:
     """Return the latest times at which the layers are as narrow as at these."""
-    neighbours = _neighbours(graph)
     used = sorted(set(times))
-    best = _cost(graph, times)
+    best = _cost(ops, times)
     for i in reversed(range(len(times))):
-        for time in reversed(neighbours[i].window(times, used)):
+        for time in reversed(ops[i].window(times, used)):
             moved = [*times[:i], time, *times[i + 1 :]]
-            same_kind = time % 2 == isinstance(graph.ops[i], Head)
-            if same_kind and _cost(graph, moved)[:2] <= best[:2]:
+            same_kind = time % 2 == ops[i].is_head
+            if same_kind and _cost(ops, moved)[:2] <= best[:2]:
                 times = moved
                 break
     return times
 
 
 @dataclass(frozen=True, slots=True)
-class _Neighbours:
-    """Operations, by number, that stand before, not after, after, or not before another one."""
+class _Movable:
+    """An operation: its kind, the width of a head or the number of its neurons, its neighbours.
 
+    Those are the operations, by number, that stand before, not after, after, or not before it.
+    """
+
+    is_head: bool
+    size: int
     before: frozenset[int]
     not_after: frozenset[int]
     after: frozenset[int]
@@ -100,8 +104,8 @@ class _Neighbours:
         return [time for time in used if low <= time <= high]
 
 
-def _neighbours(graph: Graph) -> list[_Neighbours]:
-    """Return what each operation must keep to.
+def _movable(graph: Graph) -> list[_Movable]:
+    """Return each operation with what it must keep to.
 
     Readers stand after writers; where an embedding writes too, writers do not stand before readers.
     """
@@ -121,7 +125,9 @@ def _neighbours(graph: Graph) -> list[_Neighbours]:
     for i, op in enumerate(graph.ops):
         read, written = set(reads(op)), set(writes(op))
         found.append(
-            _Neighbours(
+            _Movable(
+                is_head=isinstance(op, Head),
+                size=head_width(op) if isinstance(op, Head) else neuron_count(op),
                 before=those(writers, read - embedded, i),
                 not_after=those(readers, written & embedded, i),
                 after=those(readers, written - embedded, i),
@@ -131,13 +137,13 @@ def _neighbours(graph: Graph) -> list[_Neighbours]:
     return found
 
 
-def _cost(graph: Graph, times: Sequence[int]) -> Cost:
+def _cost(ops: Sequence[_Movable], times: Sequence[int]) -> Cost:
     heads: dict[int, list[int]] = {}
     neurons: dict[int, int] = {}
-    for op, time in zip(graph.ops, times, strict=True):
-        if isinstance(op, Head):
-            heads.setdefault(time, []).append(head_width(op))
+    for op, time in zip(ops, times, strict=True):
+        if op.is_head:
+            heads.setdefault(time, []).append(op.size)
         else:
-            neurons[time] = neurons.get(time, 0) + neuron_count(op)
+            neurons[time] = neurons.get(time, 0) + op.size
     inner = [len(widths) * max(widths) for widths in heads.values()]
     return sum(inner), max(inner, default=0), sum(n * n for n in neurons.values())
