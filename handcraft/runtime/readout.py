@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from handcraft.errors import HandcraftError
@@ -70,8 +71,12 @@ def check_readout(config: Config, vocabulary: Vocabulary, description: Descripti
             if isinstance(outputs, Lattice) or len(outputs) != config.n_out:
                 _refuse(f"a readout of values has one value for each of {config.n_out} logits")
         case "number":
-            if not isinstance(outputs, Lattice) and not (outputs and all(map(_is_number, outputs))):
+            if isinstance(outputs, Lattice):
+                return
+            if not outputs or not all(map(_is_number, outputs)):
                 _refuse("a readout of a number has at least one value, and only numbers")
+            if any(a >= b for a, b in pairwise(map(_number, outputs))):
+                _refuse("the values of a readout of a number stand in ascending order")
         case _:
             assert_never(config.readout)
 
@@ -80,14 +85,17 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, int | Fraction) and not isinstance(value, bool)
 
 
+def _number(value: Value) -> Fraction:
+    return Fraction(value)
+
+
 def _nearest(outputs: tuple[Value, ...] | Lattice, numbers: list[float]) -> list[Result]:
     if isinstance(outputs, Lattice):
         return [plain(outputs.nearest(number)) for number in numbers]
-    ordered = sorted(Fraction(value) for value in outputs)
     found: list[Result] = []
     for number in map(Fraction, numbers):
-        place = bisect_left(ordered, number)
-        around = ordered[max(0, place - 1) : place + 1]
+        place = bisect_left(outputs, number)
+        around = map(_number, outputs[max(0, place - 1) : place + 1])
         found.append(plain(min(around, key=lambda value: abs(value - number))))
     return found
 

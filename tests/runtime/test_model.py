@@ -38,7 +38,7 @@ def test_whole_fractions_come_out_as_int_and_booleans_as_bool() -> None:
 
 
 def test_the_nearest_listed_number_is_read() -> None:
-    model = number_model((3, Fraction(1, 2), 0), {"a": 0.2, "b": 0.3, "c": 9.0, "d": -5.0})
+    model = number_model((0, Fraction(1, 2), 3), {"a": 0.2, "b": 0.3, "c": 9.0, "d": -5.0})
     assert model.run("abc") == [0, Fraction(1, 2), 3]
     assert model.run("d") == [0]
 
@@ -248,6 +248,8 @@ def test_a_readout_needs_outputs_of_its_kind() -> None:
         number_model((1, "x"), {"a": 1.0})
     with pytest.raises(HandcraftError, match="at least one value, and only numbers"):
         number_model((), {"a": 1.0})
+    with pytest.raises(HandcraftError, match="stand in ascending order"):
+        number_model((3, 1), {"a": 1.0})
 
 
 @pytest.mark.parametrize("margin", [-1.0, float("nan"), float("inf")])

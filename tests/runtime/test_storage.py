@@ -121,7 +121,7 @@ def test_a_model_loads_in_another_format(tmp_path: Path) -> None:
     "model",
     [
         table_model({"a": [9, 0, 0], "b": [0, 9, 0], "c": [0, 0, 9]}, (True, Fraction(-1, 3), "1")),
-        number_model((10**30, Fraction(1, 7)), {"a": 0.2}),
+        number_model((Fraction(1, 7), 10**30), {"a": 0.2}),
         number_model(Lattice(Fraction(-1, 2), Fraction(3), Fraction(1, 5), 6), {"a": 0.2}),
     ],
 )
