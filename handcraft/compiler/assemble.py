@@ -193,7 +193,7 @@ def _attention(
     c_proj, b_proj = writer.zeros(inner, writer.d_model), writer.zeros(writer.d_model)
     for number, head in enumerate(layer.heads):
         first = number * sizes.d_head
-        scale = _scale(head, sizes.d_head, writer.dtype)
+        scale = whole(_scale(head, sizes.d_head, writer.dtype))
         for i, (query, key) in enumerate(zip(head.queries, head.keys, strict=True)):
             writer.read(c_attn, b_attn, first + i, query, scale)
             writer.read(c_attn, b_attn, inner + first + i, key)

@@ -28,17 +28,18 @@ def rounded(number: Number, dtype: str) -> np.floating[Any]:
     kind: type[np.floating[Any]] = np.dtype(dtype).type
     if isinstance(number, int) and -WHOLE[dtype] <= number <= WHOLE[dtype]:
         return kind(number)
+    wide = _wide(number)
     with np.errstate(over="ignore"):
-        near: np.floating[Any] = kind(_wide(number))
+        near: np.floating[Any] = kind(wide)
     if not np.isfinite(near):
         size = abs(int(number)).bit_length() - 1
-        shown = f"{_wide(number):g}" if size < 1024 else f"2^{size} (or more)"
+        shown = f"{wide:g}" if size < 1024 else f"2^{size} (or more)"
         message = f"the weight {shown} is too large for {dtype}"
         raise HandcraftError("not-finite", message, help="use a format with a larger range")
     if not near and number:
         message = f"a weight of this program is so small that it would be 0 in {dtype}"
         raise HandcraftError("not-zero", message, help="use a format with a larger range")
-    if Fraction(float(near)) == number or dtype == "float64":
+    if dtype == "float64" or not _is_tie(wide, near):
         return near
     neighbours = [near, np.nextafter(near, kind(-np.inf)), np.nextafter(near, kind(np.inf))]
     return min(
@@ -59,6 +60,19 @@ def _wide(number: Number) -> float:
         return float(number)
     except OverflowError:
         return float("inf") if number > 0 else float("-inf")
+
+
+def _is_tie(wide: float, near: np.floating[Any]) -> bool:
+    """Return whether a float64 may lie halfway between two numbers of a format, one of them near.
+
+    Anywhere else the rational that was rounded to it lies on the same side of every tie, so that
+    rounding it once more is right. On a tie its mirror image is a number of the format too.
+    """
+    mirrored = 2 * wide - float(near)
+    if mirrored == wide:
+        return False
+    with np.errstate(over="ignore"):
+        return float(type(near)(mirrored)) == mirrored
 
 
 def _is_odd(number: np.floating[Any]) -> int:
