@@ -65,6 +65,10 @@ PROGRAMS = {
     'logits {"a": m, "b": k, "c": m / 3 + k / 7};',
     "assumption": 'vocab "abcd"; context 4; assume tokens != "d"; '
     'output {"a": 1, "b": 2, "c": 2, "d": 7}[tokens];',
+    "token that is read where it is written": 'vocab "ab"; eos "."; context 3; '
+    'allow "a" if True; allow "." if tokens == ".";',
+    "list of means": ABC + "s = before and select(tokens, tokens, ==); "
+    "output [selector_width(s), aggregate(s, indices, 1/2)][indices % 2];",
     "no tokens": 'vocab "ab"; context 6; output indices * indices % 4;',
     "constant": 'vocab "ab"; context 4; output 7;',
     "always one token": 'vocab "ab"; context 4; predict "b";',
