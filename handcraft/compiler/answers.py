@@ -28,7 +28,7 @@ from handcraft.compiler.levels import LINEAR_READOUT
 from handcraft.compiler.neurons import Layer, Unit
 from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, is_numeric, union
 from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, TypedProgram
-from handcraft.language.values import Undefined, Value, order
+from handcraft.language.values import Undefined, Value, order, truth
 
 if TYPE_CHECKING:
     from handcraft.compiler.draft import Draft
@@ -182,11 +182,26 @@ def _allowed(
             none = combine((-1, part) for part in parts).plus(1)
             forms[possible] = _neurons(draft, "allowed", (none,), (-1,), 1, span)
     eos = program.vocabulary.eos
-    if eos is not None:
+    if eos is not None and not _some_holds(program, [condition for _, condition in choices]):
         none = combine((-1, form) for form in forms.values()).plus(1)
         nothing = _neurons(draft, "nothing_allowed", (none,), (1,), 0, span)
         forms[eos] = forms.get(eos, constant(0)) + nothing
     return forms, Fraction(1)
+
+
+def _some_holds(program: TypedProgram, conditions: Sequence[int]) -> bool:
+    """Return whether some condition always holds, as far as they are functions of the same s-ops.
+
+    Where one of them has no value, the program has no meaning, and nothing matters.
+    """
+    tables = [program.nodes[condition].table for condition in conditions]
+    known = [table for table in tables if table is not None]
+    if not known or len(known) < len(tables) or len({table.leaves for table in known}) > 1:
+        return False
+    return all(
+        any(isinstance(outcome, Undefined) or truth(outcome) for outcome in outcomes)
+        for outcomes in zip(*(table.outcomes for table in known), strict=True)
+    )
 
 
 def _neurons(
@@ -205,7 +220,8 @@ def _tokens(
 ) -> Graph:
     """Write the decision to the token directions, scaled so that the wrong ones vanish.
 
-    The token here is written there too, by its embedding: it costs one unit of the distance.
+    The token here is written there too, by its embedding: it costs one unit of the distance. Where
+    several tokens share the probability, it is taken away, so that their shares are equal.
     """
     forms, least = decision
     scale = _power_of_two((MARGIN + 1) / least)
@@ -216,6 +232,8 @@ def _tokens(
         for i, token in enumerate(vocabulary)
         if token in forms
     }
+    if isinstance(program.result, Allow):
+        targets = {here: form + direction(*here).scaled(-1) for here, form in targets.items()}
     draft.send(targets, "readout", span)
     return draft.finished(TokenReadout(name), scale * least - 1)
 

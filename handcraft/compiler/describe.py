@@ -26,13 +26,19 @@ if TYPE_CHECKING:
     from handcraft.language.program import Program
 
 
-def describe(placed: Placed, program: Program, lowered: Graph | None = None) -> Description:
+def describe(
+    placed: Placed,
+    program: Program,
+    lowered: Graph | None = None,
+    constructions: tuple[str, ...] = (),
+) -> Description:
     """Return what a model of this placed graph says of itself.
 
     Args:
         placed: the graph in its places.
         program: what it was made from.
         lowered: the graph before the passes over graphs; `placed`'s own if None.
+        constructions: how each pattern is decided, in words.
     """
     graph = placed.graph
     residual = tuple(_residual(placed, program))
@@ -51,8 +57,10 @@ def describe(placed: Placed, program: Program, lowered: Graph | None = None) -> 
         provenance={
             "program": PurePath(program.source.name).name,
             "compiler": f"handcraft {__version__}",
+            **({"patterns": "; ".join(constructions)} if constructions else {}),
         },
         formats=tuple(f for f in FORMATS if holds(placed, f)),
+        guide=program.guide,
     )
 
 

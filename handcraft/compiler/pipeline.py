@@ -57,7 +57,7 @@ def compile_program(
     if budget is not None:
         check_budget(program, stages, optimize, budget)
     weights = assemble(placed, stages.typed.header, name)
-    description = describe(placed, program, stages.lowered)
+    description = describe(placed, program, stages.lowered, stages.constructions)
     model = Model(weights, program.typed.vocabulary, description)
     return Compiled(program, placed.graph, placed, model)
 

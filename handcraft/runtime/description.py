@@ -16,6 +16,8 @@ from handcraft.errors import HandcraftError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from handcraft.runtime.guide import Guide
+
 Value: TypeAlias = int | Fraction | str | bool
 ResultKind: TypeAlias = Literal["predict", "allow", "logits", "output"]
 OperationKind: TypeAlias = Literal["embedding", "head", "mlp", "unembed"]
@@ -129,6 +131,7 @@ class Description:
         formats: the floating-point formats that can tell apart all that the model decides on;
             empty if unknown.
         sequences: the names of the sequences that the model reads.
+        guide: which texts it can go on with, where it predicts what a pattern says.
     """
 
     kind: ResultKind
@@ -142,6 +145,7 @@ class Description:
     certificate: Mapping[str, object] | None = None
     formats: tuple[str, ...] = ()
     sequences: tuple[str, ...] = ("tokens",)
+    guide: Guide | None = None
 
     def __post_init__(self) -> None:
         if not (isfinite(self.margin) and self.margin >= 0):

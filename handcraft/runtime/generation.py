@@ -17,6 +17,8 @@ from handcraft.runtime.sampling import Sampling, forbid, sample
 from handcraft.runtime.transformer import Ids, forward
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from handcraft.runtime.config import Config
     from handcraft.runtime.vocabulary import Token, Vocabulary
     from handcraft.runtime.weights import Array, Weights
@@ -42,6 +44,7 @@ def generate(
     margin: float,
     slide: bool,
     generator: np.random.Generator,
+    check: Callable[[tuple[Token, ...]], None],
 ) -> Generation:
     """Write up to n tokens after a text.
 
@@ -54,12 +57,14 @@ def generate(
         margin: distance of logits below half of which they count as equal.
         slide: go on beyond the context, reading the end of the text.
         generator: where chance comes from.
+        check: refuses a text that nothing can follow.
     """
     written: list[Token] = []
     cache: Cache | None = None
     while len(written) < n:
         if len(tokens) > weights.config.context and not slide:
             return Generation(tuple(written), "context")
+        check(tokens)
         logits, cache = _next_logits(weights, vocabulary, tokens, cache)
         allowed = forbid(logits[: len(vocabulary)], never_produced(vocabulary))
         token = vocabulary.tokens[sample(allowed, sampling, margin, generator)]

@@ -44,6 +44,12 @@ class Guide:
         if not all(target is None or target in states for target in named):
             raise HandcraftError("bad-guide", "the automaton leads to a state that is not there")
 
+    def check_symbols(self, vocabulary: Vocabulary) -> None:
+        """Raise `bad-guide` unless the symbols are the vocabulary's tokens without its markers."""
+        markers = (vocabulary.bos, vocabulary.eos)
+        if self.symbols != tuple(t for t in vocabulary.tokens if t not in markers):
+            raise HandcraftError("bad-guide", "the automaton is not about the model's tokens")
+
     def check(self, tokens: Sequence[Token], vocabulary: Vocabulary) -> None:
         """Refuse a text after which no token may come.
 

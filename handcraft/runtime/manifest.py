@@ -23,6 +23,7 @@ from handcraft.runtime.description import (
     ResultKind,
     Value,
 )
+from handcraft.runtime.guide import Guide
 from handcraft.runtime.vocabulary import Kind, Token, Vocabulary
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def write_manifest(manifest: Manifest) -> str:
         "certificate": description.certificate,
         "formats": description.formats,
         "sequences": description.sequences,
+        "guide": None if description.guide is None else asdict(description.guide),
     }
     return json.dumps(members, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -86,7 +88,7 @@ def read_manifest(text: str) -> Manifest:
     _check_format(root)
     members = root.members(
         "format config vocabulary kind outputs margin window_safe residual operations folded"
-        " provenance certificate formats sequences"
+        " provenance certificate formats sequences guide"
     )
     certificate = members["certificate"]
     description = Description(
@@ -101,6 +103,7 @@ def read_manifest(text: str) -> Manifest:
         certificate=None if certificate.value is None else certificate.mapping(),
         formats=tuple(node.text() for node in members["formats"].items()),
         sequences=tuple(node.text() for node in members["sequences"].items()),
+        guide=None if members["guide"].value is None else _guide(members["guide"]),
     )
     return Manifest(_config(members["config"]), _vocabulary(members["vocabulary"]), description)
 
@@ -278,6 +281,15 @@ def _operation(node: _Node) -> Operation:
 def _folded(node: _Node) -> FoldedLine:
     members = node.members("line text")
     return FoldedLine(members["line"].integer(), members["text"].text())
+
+
+def _guide(node: _Node) -> Guide:
+    members = node.members("symbols rows words")
+    return Guide(
+        tuple(map(_token, members["symbols"].items())),
+        tuple(tuple(map(_integer_or_none, row.items())) for row in members["rows"].items()),
+        tuple(state.integer() for state in members["words"].items()),
+    )
 
 
 def _integer_or_none(node: _Node) -> int | None:

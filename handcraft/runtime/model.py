@@ -55,6 +55,8 @@ class Model:
         self, parameters: Weights, vocabulary: Vocabulary, description: Description
     ) -> None:
         check_readout(parameters.config, vocabulary, description)
+        if description.guide is not None:
+            description.guide.check_symbols(vocabulary)
         self.parameters = parameters
         self.vocabulary = vocabulary
         self.description = description
@@ -134,7 +136,8 @@ class Model:
 
         Raises:
             InputError: `no-continuation` for an `output` program; `unknown-token`, `empty-text`,
-                `bad-temperature`, `bad-top-k`, `bad-length`, `bad-seed`.
+                `bad-temperature`, `bad-top-k`, `bad-length`, `bad-seed`; of a pattern `dead-text`
+                where no word begins with the text, `finished-text` where nothing can follow.
         """
         self._check_predicts("complete")
         sampling = _sampling(temperature, top_k)
@@ -153,6 +156,7 @@ class Model:
                 margin=self.description.margin,
                 slide=slide or self.description.window_safe,
                 generator=generator,
+                check=self._check_goes_on,
             )
             for tokens in texts
         ]
@@ -322,8 +326,20 @@ class Model:
         ]
 
     def _last_logits(self, texts: list[Tokens]) -> list[Array]:
+        for tokens in texts:
+            self._check_goes_on(tokens)
         ids = [window(self.config, self.vocabulary, tokens) for tokens in texts]
         return [rows[-1] for rows in self._logits(ids)]
+
+    def _check_goes_on(self, tokens: Tokens) -> None:
+        """Refuse a text of which a pattern says that nothing can follow, as far as that is known.
+
+        Of a text beyond the context it is known where its end decides.
+        """
+        guide = self.description.guide
+        known = self.description.window_safe or len(tokens) <= self.config.context
+        if guide is not None and known and tokens:
+            guide.check(tokens, self.vocabulary)
 
     def _possible(self, logits: Array) -> Array:
         return forbid(logits[: len(self.vocabulary)], never_produced(self.vocabulary))
