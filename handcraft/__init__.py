@@ -12,6 +12,7 @@ from handcraft.errors import HandcraftError as HandcraftError
 from handcraft.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from handcraft.compiler.patterns.program import pattern as pattern
     from handcraft.compiler.pipeline import compile as compile
     from handcraft.language.program import Program as Program
     from handcraft.language.program import parse as parse
@@ -24,10 +25,20 @@ HOMES = {
     "compile": "handcraft.compiler.pipeline",
     "load": "handcraft.runtime.storage",
     "parse": "handcraft.language.program",
+    "pattern": "handcraft.compiler.patterns.program",
 }
 """The module that each public name comes from."""
 
-__all__ = ["HandcraftError", "Model", "Program", "__version__", "compile", "load", "parse"]
+__all__ = [
+    "HandcraftError",
+    "Model",
+    "Program",
+    "__version__",
+    "compile",
+    "load",
+    "parse",
+    "pattern",
+]
 
 
 def __getattr__(name: str) -> object:

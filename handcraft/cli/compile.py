@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 import click
 
 from handcraft.cli.building import compile_in
+from handcraft.cli.costs import tell_costs, tell_line, write
 from handcraft.cli.opening import Given, find_program, open_program
 from handcraft.cli.options import (
     budget_option,
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
     from handcraft.language.program import Program
-    from handcraft.runtime.config import Config, LayerConfig
-    from handcraft.runtime.model import Model
 
     Stage: TypeAlias = Literal["typed", "account", "graph", "placed", "weights", "manifest"]
 
@@ -65,17 +63,9 @@ def compile_(
         print_page(_stage(read, formats[0], optimize, emit))
         return
     model = compile_in(read, formats, optimize, budget)[formats[0]].model
-    account = _account(read, model, formats, optimize)
-    if budget is not None:
-        account["budget"] = _room(model, budget)
-    if target is None:
-        account["written"] = "nothing: give `-o F.npz`"
-    else:
-        model.save(target)
-        size = Path(target).stat().st_size
-        account["written"] = f"{target}, {formats[0]}, {size:,} bytes"
-    for name, value in account.items():
-        click.echo(f"{name:<11}  {value}")
+    written = write(model, target, formats[0])
+    tell_costs(read, model, formats, optimize, budget)
+    tell_line("written", written)
 
 
 def _tree(name: str) -> str:
@@ -111,63 +101,3 @@ def _stage(program: Program, dtype: str, optimize: int, stage: Stage) -> str:
             return explain_lines(compiled.model)
         case _:
             assert_never(stage)
-
-
-def _account(
-    program: Program, model: Model, formats: tuple[str, ...], optimize: int
-) -> dict[str, str]:
-    """Return what the weights cost, and what is known about them."""
-    config, counts = model.config, dict(model.parameters.counts())
-    lm_head = counts.pop("lm_head.weight", None)
-    account = {
-        "layers": _layers(config),
-        "d_model": str(config.d_model),
-        "context": str(config.context) + (" and a start token" if config.start else ""),
-        "parameters": _numbers(
-            sum(count.total for count in counts.values()),
-            sum(count.nonzero for count in counts.values()),
-        ),
-        "lm_head": "none: tied to `wte`" if lm_head is None else _numbers(*lm_head),
-        "level": str(optimize),
-        "readout": config.readout,
-    }
-    if model.description.kind != "output":
-        account["window"] = _window(program)
-    account["formats"] = ", ".join(formats)
-    account["certificate"] = "none" if model.certificate is None else "proved"
-    return account
-
-
-def _layers(config: Config) -> str:
-    """Return `2 (1 head, no MLP; no heads, 7 neurons)`."""
-    sizes = "; ".join(map(_layer, config.layers))
-    return f"{config.n_layer} ({sizes})" if sizes else "none"
-
-
-def _layer(layer: LayerConfig) -> str:
-    from handcraft.explain import counted
-
-    neurons = counted(layer.d_mlp, "neuron") if layer.d_mlp else "no MLP"
-    return f"{counted(layer.n_head, 'head')}, {neurons}"
-
-
-def _numbers(total: int, nonzero: int) -> str:
-    return f"{total:,}, {nonzero:,} of them not zero"
-
-
-def _room(model: Model, budget: dict[str, int]) -> str:
-    """Return `fits: layers 1 of 4, d_model 7 of 64`."""
-    from handcraft.compiler.budget import amounts
-
-    counts = model.parameters.counts()
-    parameters = sum(counts[name].total for name in counts if name != "lm_head.weight")
-    taken = amounts(model.config.layers, model.config.d_model, parameters)
-    return "fits: " + ", ".join(f"{name} {taken[name]:,} of {budget[name]:,}" for name in budget)
-
-
-def _window(program: Program) -> str:
-    if not program.window_safe:
-        return "not proved safe: generation stops at the context"
-    lookback = program.lookback
-    ends = "token decides" if lookback == 1 else f"{lookback} tokens decide"
-    return f"safe: the last {ends} what follows"

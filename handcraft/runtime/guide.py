@@ -72,12 +72,13 @@ class Guide:
             if target is None:
                 raise self._dead(text, number, state, vocabulary)
             state = target
-        if vocabulary.eos is None and not self._following(state):
+        if vocabulary.eos is None and not self.following(state):
             message = f"text {_shown(text, vocabulary)} is finished: no longer word begins with it"
             help_ = "declare an `eos`, which then follows every word"
             raise InputError("finished-text", message, help=help_)
 
-    def _following(self, state: int) -> tuple[Token, ...]:
+    def following(self, state: int) -> tuple[Token, ...]:
+        """Return the symbols that keep a text the beginning of a word, in their order."""
         pairs = zip(self.symbols, self.rows[state], strict=True)
         return tuple(symbol for symbol, target in pairs if target is not None)
 
@@ -86,7 +87,7 @@ class Guide:
     ) -> InputError:
         message = f"text {_shown(text, vocabulary)} cannot be continued: position {number + 1}"
         before = _shown(text[:number], vocabulary)
-        following = " or ".join(f"`{token}`" for token in self._following(state)) or "only the end"
+        following = " or ".join(f"`{token}`" for token in self.following(state)) or "only the end"
         where = f"after {before}" if number else "first"
         source = Source(vocabulary.join(text), "<input>")
         start = len(vocabulary.join([*text[:number], ""])) if number else 0

@@ -77,10 +77,10 @@ def by_mean(writer: Writer, mean: Mean) -> int:
     )
     if mean.first:
         indices = writer.indices()
-        is_first = writer.lookup(
+        first = writer.lookup(
             indices, {i: _whole(mean.first) if i == 0 else 0 for i in _positions(writer)}
         )
-        weight = writer.apply("+", weight, is_first)
+        weight = writer.apply("+", weight, first)
     back = writer.apply("-", writer.indices(), writer.constant(mean.length - 1))
     averaged = writer.gathered(writer.compare(">=", writer.indices(), back), weight, 0)
     return writer.lookup(
@@ -95,18 +95,21 @@ def _positions(writer: Writer) -> range:
 def _texts(
     machine: Machine, length: int, room: int
 ) -> Iterator[tuple[tuple[int, ...], bool, Answer]]:
-    """Yield the last letters of texts in scope, whether they are all, and the answer."""
+    """Yield the last letters of texts in scope, whether the first stands first, and the answer.
+
+    It does where the letters are the whole text, and where they fill the window.
+    """
     states = range(len(machine))
     for size in range(min(length, room) + 1):
         for letters in product(range(machine.letter_count), repeat=size):
             whole = _led(machine, 0, letters)
             if whole is not None:
                 yield letters, True, machine.answers[whole]
-            if size == length < room:
+            if size == length:
                 leads = {_led(machine, state, letters) for state in states} - {None}
                 for state in leads:
                     assert state is not None
-                    yield letters, False, machine.answers[state]
+                    yield letters, size == room, machine.answers[state]
 
 
 def _led(machine: Machine, state: int | None, letters: Sequence[int]) -> int | None:
@@ -127,13 +130,13 @@ def _answers(
     A start token is the first key of every text that is shorter than the window.
     """
     found: dict[Fraction, Answer] = {}
-    for text, is_whole, answer in texts:
+    for text, is_first, answer in texts:
         weights = [letters[letter] for letter in text]
-        if front and is_whole and len(text) < length:
+        if front and is_first and len(text) < length:
             weights.insert(0, letters[-1])
         if not weights:
             continue
-        total = sum(weights, Fraction(0)) + (first if is_whole and not front else 0)
+        total = sum(weights, Fraction(0)) + (first if is_first and not front else 0)
         if found.setdefault(total / len(weights), answer) != answer:
             return None
     runs = [answer for answer, _ in groupby(found[value] for value in sorted(found))]

@@ -1,0 +1,104 @@
+"""Tells what the weights of a program cost, and what is known about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from handcraft.language.program import Program
+    from handcraft.runtime.config import Config, LayerConfig
+    from handcraft.runtime.model import Model
+
+
+def tell_costs(
+    program: Program,
+    model: Model,
+    formats: tuple[str, ...],
+    optimize: int,
+    budget: dict[str, int] | None,
+) -> None:
+    """Print what a model takes, a line for each thing."""
+    account = _account(program, model, formats, optimize)
+    if budget is not None:
+        account["budget"] = _room(model, budget)
+    for name, value in account.items():
+        tell_line(name, value)
+
+
+def write(model: Model, target: str | None, dtype: str) -> str:
+    """Write a model to a file, if there is one to write to, and return what was written."""
+    if target is None:
+        return "nothing: give `-o F.npz`"
+    model.save(target)
+    size = Path(target).stat().st_size
+    return f"{target}, {dtype}, {size:,} bytes"
+
+
+def tell_line(name: str, value: str) -> None:
+    """Print the value of a name, below that of the name before."""
+    click.echo(f"{name:<11}  {value}")
+
+
+def _account(
+    program: Program, model: Model, formats: tuple[str, ...], optimize: int
+) -> dict[str, str]:
+    """Return what the weights cost, and what is known about them."""
+    config, counts = model.config, dict(model.parameters.counts())
+    lm_head = counts.pop("lm_head.weight", None)
+    patterns = model.description.provenance.get("patterns")
+    account = {
+        **({} if patterns is None else {"patterns": patterns.replace("pattern ", "")}),
+        "layers": _layers(config),
+        "d_model": str(config.d_model),
+        "context": str(config.context) + (" and a start token" if config.start else ""),
+        "parameters": _numbers(
+            sum(count.total for count in counts.values()),
+            sum(count.nonzero for count in counts.values()),
+        ),
+        "lm_head": "none: tied to `wte`" if lm_head is None else _numbers(*lm_head),
+        "level": str(optimize),
+        "readout": config.readout,
+    }
+    if model.description.kind != "output":
+        account["window"] = _window(program)
+    account["formats"] = ", ".join(formats)
+    account["certificate"] = "none" if model.certificate is None else "proved"
+    return account
+
+
+def _layers(config: Config) -> str:
+    """Return `2 (1 head, no MLP; no heads, 7 neurons)`."""
+    sizes = "; ".join(map(_layer, config.layers))
+    return f"{config.n_layer} ({sizes})" if sizes else "none"
+
+
+def _layer(layer: LayerConfig) -> str:
+    from handcraft.explain import counted
+
+    neurons = counted(layer.d_mlp, "neuron") if layer.d_mlp else "no MLP"
+    return f"{counted(layer.n_head, 'head')}, {neurons}"
+
+
+def _numbers(total: int, nonzero: int) -> str:
+    return f"{total:,}, {nonzero:,} of them not zero"
+
+
+def _room(model: Model, budget: dict[str, int]) -> str:
+    """Return `fits: layers 1 of 4, d_model 7 of 64`."""
+    from handcraft.compiler.budget import amounts
+
+    counts = model.parameters.counts()
+    parameters = sum(counts[name].total for name in counts if name != "lm_head.weight")
+    taken = amounts(model.config.layers, model.config.d_model, parameters)
+    return "fits: " + ", ".join(f"{name} {taken[name]:,} of {budget[name]:,}" for name in budget)
+
+
+def _window(program: Program) -> str:
+    if not program.window_safe:
+        return "not proved safe: generation stops at the context"
+    lookback = program.lookback
+    ends = "token decides" if lookback == 1 else f"{lookback} tokens decide"
+    return f"safe: the last {ends} what follows"
