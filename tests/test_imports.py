@@ -50,7 +50,7 @@ LANGUAGE = (
 """The modules of the language in reading order; each needs only those before it to run."""
 
 LIBRARIES = {
-    "numpy": ("runtime.", "compiler.assemble", "compiler.rounding"),
+    "numpy": ("runtime.", "compiler.assemble", "compiler.rounding", "compiler.certificate."),
     "lark": (
         *("language.parse", "language.mistakes", "language.stumble"),
         *("patterns.parse", "patterns.mistakes"),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from handcraft.compiler.carriers import FORMAT
 from handcraft.compiler.forms import (
@@ -19,6 +18,7 @@ from handcraft.compiler.forms import (
 )
 from handcraft.compiler.graph import (
     Graph,
+    Line,
     LogitReadout,
     NumberReadout,
     TokenReadout,
@@ -31,6 +31,8 @@ from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, T
 from handcraft.language.values import Undefined, Value, order, truth
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.sops import Sops
     from handcraft.errors import Span
@@ -80,8 +82,18 @@ def _logit_margin(draft: Draft, sops: Sops, values: Sequence[int], span: Span) -
     return spacing
 
 
-Decision = tuple[Mapping[Value, Form], Fraction]
-"""A form for each possible token, the largest saying which; and the least distance to it."""
+class Decision(NamedTuple):
+    """What says the value.
+
+    Attributes:
+        forms: one for each possible value, the largest saying which.
+        least: the least distance to it.
+        lines: what the forms are in the number that they read, if it is one.
+    """
+
+    forms: Mapping[Value, Form]
+    least: Fraction
+    lines: Mapping[Value, Line] | None = None
 
 
 def _decision(sops: Sops, node: int) -> Decision:
@@ -90,7 +102,7 @@ def _decision(sops: Sops, node: int) -> Decision:
     if linear is not None:
         return linear
     onehot = sops.onehot(node)
-    return dict(zip(onehot.values, onehot.forms, strict=True)), Fraction(1)
+    return Decision(dict(zip(onehot.values, onehot.forms, strict=True)), Fraction(1))
 
 
 def _linear_decision(sops: Sops, node: int) -> Decision | None:
@@ -126,9 +138,11 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
     offset = Fraction(0)
     thresholds = [(a[2] + b[1]) / 2 for a, b in itertools.pairwise(runs)]
     centre = sum(thresholds, Fraction(0)) * Fraction(1, 2)
-    for k, (value, _, _) in enumerate(runs):
+    lines: dict[Value, Line] = {}
+    for k, (value, *piece) in enumerate(runs):
         if k:
             offset += thresholds[k - 1]
+        lines[value] = Line(k - middle, centre - offset, (piece[0], piece[1]))
         forms[value] = x.scaled(k - middle).plus(centre - offset)
     gaps = [b[1] - a[2] for a, b in itertools.pairwise(runs)]
     roundoff = min(
@@ -147,7 +161,7 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
         middle_ = len(thresholds) // 2  # the sum is convex in p, so it is least beside this one
         nearest = (runs[middle_][2], runs[middle_ + 1][1])
         margins += [sum((abs(p - t) for t in thresholds), Fraction(0)) / 2 for p in nearest]
-    return forms, min(margins)
+    return Decision(forms, min(margins), lines)
 
 
 def _size(run: tuple[Value, Fraction, Fraction], form: Form) -> Fraction:
@@ -186,7 +200,7 @@ def _allowed(
         none = combine((-1, form) for form in forms.values()).plus(1)
         nothing = _neurons(draft, "nothing_allowed", (none,), (1,), 0, span)
         forms[eos] = forms.get(eos, constant(0)) + nothing
-    return forms, Fraction(1)
+    return Decision(forms, Fraction(1))
 
 
 def _some_holds(program: TypedProgram, conditions: Sequence[int]) -> bool:
@@ -223,7 +237,7 @@ def _tokens(
     The token here is written there too, by its embedding: it costs one unit of the distance. Where
     several tokens share the probability, it is taken away, so that their shares are equal.
     """
-    forms, least = decision
+    forms, least, _ = decision
     scale = _power_of_two((MARGIN + 1) / least)
     name = sops.embeddings.token_variable()
     vocabulary = program.vocabulary.tokens
@@ -246,10 +260,12 @@ def _output(draft: Draft, sops: Sops, node: int) -> Graph:
             forms = tuple(_without_constant(sops, f.scaled(MARGIN)) for f in onehot.forms)
             return draft.finished(ValueReadout(onehot.values, forms), Fraction(MARGIN))
         case Finite(values) if (decision := _by_intervals(sops, node)) is not None:
-            forms_, least = decision
+            forms_, least, lines = decision
             scale = _power_of_two(MARGIN / least)
             forms = tuple(_without_constant(sops, forms_[v].scaled(scale)) for v in values)
-            return draft.finished(ValueReadout(values, forms), scale * least)
+            assert lines is not None
+            scaled = tuple(lines[v].scaled(scale) for v in values)
+            return draft.finished(ValueReadout(values, forms, scaled), scale * least)
         case Finite(values):
             numbers = [Fraction(v) for v in values if not isinstance(v, str)]
             if _is_fine(numbers):
@@ -301,13 +317,15 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
     gap = _gap(numbers)
     draft.resolve(x, gap, sops.program.nodes[node].span)
     scale = _power_of_two(2 * MARGIN / gap**2)
-    forms = []
+    forms, lines = [], []
     for number in numbers:
         v = number - centre
-        form = x.plus(-centre).scaled(v).plus(-v * v / 2).scaled(scale)
-        forms.append(_without_constant(sops, form))
+        line = Line(v, -centre * v - v * v / 2, (number, number)).scaled(scale)
+        lines.append(line)
+        forms.append(_without_constant(sops, x.scaled(line.slope).plus(line.constant)))
     values = sops.facts.values(node)
-    return draft.finished(ValueReadout(values, tuple(forms)), scale * gap * gap / 2)
+    readout = ValueReadout(values, tuple(forms), tuple(lines))
+    return draft.finished(readout, scale * gap * gap / 2)
 
 
 def _number(draft: Draft, sops: Sops, node: int) -> Graph:
@@ -316,7 +334,7 @@ def _number(draft: Draft, sops: Sops, node: int) -> Graph:
     gap = _gap(domain.values) if isinstance(domain, Finite) else as_lattice(domain).spacing
     draft.resolve(sops.number(node), gap, sops.program.nodes[node].span)
     form = _without_constant(sops, sops.number(node))
-    return draft.finished(NumberReadout(form), Fraction(0))
+    return draft.finished(NumberReadout(form, gap), Fraction(0))
 
 
 def _without_constant(sops: Sops, form: Form) -> Form:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import isqrt, prod
+from math import prod
 from typing import TYPE_CHECKING
 
+from handcraft.compiler.certificate.scales import NO_LEAK, Scaling, scale
 from handcraft.compiler.forms import START, Direction, Form, Number, whole
 from handcraft.compiler.graph import (
-    Head,
     LogitReadout,
     NumberReadout,
     TokenReadout,
@@ -28,44 +27,31 @@ if TYPE_CHECKING:
     from handcraft.language.typed import Header
     from handcraft.runtime.config import LayerConfig
 
-VANISHING = {"float64": 746, "float32": 746, "float16": 18}
-"""A score lower by this has a share of exactly 0 after the softmax: exp(-746) is 0 in float64.
-
-float32 (104) takes the same weights as float64, so both formats run one model; float16 has no room.
-"""
-
-LARGEST_SCORE = {"float64": 2**52, "float32": 2**23, "float16": 2**10}
-"""Units of score below which every partial sum is exact in a format."""
-
-ROUNDOFF = {"float64": Fraction(1, 2**53), "float32": Fraction(1, 2**24)}
-ROUNDOFF["float16"] = Fraction(1, 2**11)
-"""The largest relative error of rounding to a format."""
-
 MOST_PARAMETERS = 2**28
 """A larger model is refused: a gigabyte in float32."""
 
 
-def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
+def assemble(placed: Placed, header: Header, dtype: str, scaling: Scaling = NO_LEAK) -> Weights:
     """Return the weights of a placed graph, each rounded once from an exact rational.
 
     Args:
         placed: the graph with its layers and columns.
         header: vocabulary, context and attention.
         dtype: `float64`, `float32` or `float16`.
+        scaling: of the scores.
 
     Raises:
-        ProgramError: where the format cannot hold the scores of a head.
-        HandcraftError: where it cannot hold another weight.
+        ProgramError: `too-large`.
+        HandcraftError: where the format cannot hold a weight.
     """
-    _check_resolution(placed, dtype)
     arrays: dict[str, Array] = {}
-    config = _config(placed, header)
+    config = config_of(placed, header)
     size = sum(map(prod, shapes(config).values()))
     if size > MOST_PARAMETERS:
         message = f"the model would have {size} parameters, d_model {config.d_model}"
         help_ = "use a smaller context or vocabulary, or fewer s-ops with many values"
         raise ProgramError("too-large", message, help=help_)
-    writer = _Writer(placed.columns, placed.d_model, dtype)
+    writer = _Writer(placed.columns, placed.d_model, dtype, scaling)
     arrays["wte.weight"], arrays["wpe.weight"] = _embeddings(placed, config, writer)
     for number, layer in enumerate(placed.layers):
         sizes = config.layers[number]
@@ -79,26 +65,8 @@ def assemble(placed: Placed, header: Header, dtype: str) -> Weights:
     return Weights(config, arrays)
 
 
-def holds(placed: Placed, dtype: str) -> bool:
-    """Return whether a format can tell apart all that the graph decides on."""
-    finest = placed.graph.resolution
-    scores = [h.largest for layer in placed.layers for h in layer.heads]
-    fine = finest is None or finest.roundoff >= ROUNDOFF[dtype]
-    return fine and max(scores, default=0) <= LARGEST_SCORE[dtype]
-
-
-def _check_resolution(placed: Placed, dtype: str) -> None:
-    finest = placed.graph.resolution
-    if finest is not None and finest.roundoff < ROUNDOFF[dtype]:
-        message = (
-            f"a decision here needs numbers rounded to {float(finest.roundoff):.1g} of their size,"
-            f" and {dtype} rounds to {float(ROUNDOFF[dtype]):.1g}"
-        )
-        help_ = "use a wider format, a smaller context, or `latest(...)` instead of a mean"
-        raise ProgramError("format", message, finest.span, help=help_)
-
-
-def _config(placed: Placed, header: Header) -> Config:
+def config_of(placed: Placed, header: Header) -> Config:
+    """Return the numbers of the architecture of a placed graph."""
     graph = placed.graph
     n_vocab = len(header.vocabulary) + graph.start
     n_out, readout = _readout(placed, header, n_vocab)
@@ -131,8 +99,11 @@ def _readout(placed: Placed, header: Header, n_vocab: int) -> tuple[int, Readout
 class _Writer:
     """Writes forms and coefficients into matrices of one format."""
 
-    def __init__(self, columns: Mapping[Direction, int], d_model: int, dtype: str) -> None:
+    def __init__(
+        self, columns: Mapping[Direction, int], d_model: int, dtype: str, scaling: Scaling
+    ) -> None:
         self.columns = columns
+        self.scaling = scaling
         self.d_model = d_model
         self.dtype = dtype
 
@@ -193,9 +164,9 @@ def _attention(
     c_proj, b_proj = writer.zeros(inner, writer.d_model), writer.zeros(writer.d_model)
     for number, head in enumerate(layer.heads):
         first = number * sizes.d_head
-        scale = whole(_scale(head, sizes.d_head, writer.dtype))
+        factor = whole(scale(head, sizes.d_head, writer.dtype, writer.scaling))
         for i, (query, key) in enumerate(zip(head.queries, head.keys, strict=True)):
-            writer.read(c_attn, b_attn, first + i, query, scale)
+            writer.read(c_attn, b_attn, first + i, query, factor)
             writer.read(c_attn, b_attn, inner + first + i, key)
         for i, column in enumerate(head.columns):
             writer.read(c_attn, b_attn, 2 * inner + first + i, column.form)
@@ -207,29 +178,6 @@ def _attention(
         f"{name}.c_proj.weight": c_proj,
         f"{name}.c_proj.bias": b_proj,
     }
-
-
-def _scale(head: Head, d_head: int, dtype: str) -> Fraction:
-    """Return the smallest power of two at which a loser's share is exactly 0.
-
-    Scores are divided by sqrt(d_head): the gap g must satisfy s g >= vanishing * sqrt(d_head).
-
-    Raises:
-        ProgramError: `format`, where the format cannot tell the head's scores apart.
-    """
-    if head.largest > LARGEST_SCORE[dtype]:
-        message = (
-            f"this head needs scores up to {head.largest}, exact only below {LARGEST_SCORE[dtype]}"
-        )
-        help_ = "use a smaller context, or fewer values of the score"
-        raise ProgramError("format", f"{message} in {dtype}", head.span, help=help_)
-    wanted = VANISHING[dtype] * (isqrt(d_head - 1) + 1) / head.gap
-    scale = Fraction(1)
-    while scale < wanted:
-        scale *= 2
-    while scale / 2 >= wanted:
-        scale /= 2
-    return scale
 
 
 def _mlp(name: str, layer: PlacedLayer, sizes: LayerConfig, writer: _Writer) -> dict[str, Array]:

@@ -96,7 +96,10 @@ class Attention:
         sunk = matters and counts.fewest == 0
         pattern = self._looking(selector, may_be_empty=sunk, equal=mean and not alike)
         forms = [self.draft.at_start(form, number or 0) for form, number in columns]
-        self.draft.attend(name, pattern, forms, targets, text, node.span, mean=mean)
+        winners = max(1, counts.most)
+        self.draft.attend(
+            name, pattern, forms, targets, text, node.span, winners=winners, alike=alike
+        )
 
     def shares(self, selector: int, extra: Term, name: str, text: str) -> list[Form]:
         """Return, for each disjoint part of a selector, the form 1/(1+w).
@@ -113,7 +116,7 @@ class Attention:
             share = self.draft.variable(name, (SHARE,), f"{SHARE}, w = {text}", node.span)
             column = self.draft.at_start(constant(0), 1)
             said = f"counts {text}"
-            self.draft.attend(name, pattern, [column], [(share, 0)], said, node.span, mean=True)
+            self.draft.attend(name, pattern, [column], [(share, 0)], said, node.span, winners=None)
             made.append(direction(share, 0))
         return made
 

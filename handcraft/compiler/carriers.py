@@ -121,10 +121,17 @@ class Carriers:
         """Return a one-hot whose forms are 0 and 1 bit for bit.
 
         A step of slope 2 restores them: for x within 1/8 of 1, `2x - 1/2` and `2x - 3/2` are exact
-        in floating point, so their ReLUs differ by exactly 1; near 0 both are exactly 0.
+        in floating point, so their ReLUs differ by exactly 1; near 0 both are exactly 0. That holds
+        for a direction, not for 1 less one, so of a truth value only the direction is restored.
         """
         if onehot.exact:
             return onehot
+        if len(onehot.forms) == 2 and onehot.forms[0] == onehot.forms[1].scaled(-1).plus(1):
+            plain = 0 if not onehot.forms[0].constant else 1
+            alone = OneHot(onehot.values[plain:][:1], onehot.forms[plain:][:1], False)
+            restored = self.exact(alone).forms[0]
+            forms = [restored, restored.scaled(-1).plus(1)]
+            return OneHot(onehot.values, tuple(forms if plain == 0 else reversed(forms)), True)
         if onehot.forms not in self._restored:
             labels = [str(v) for v in onehot.values]
             span = self.program.nodes[-1].span

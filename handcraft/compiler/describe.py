@@ -6,7 +6,6 @@ from fractions import Fraction
 from pathlib import PurePath
 from typing import TYPE_CHECKING, assert_never
 
-from handcraft.compiler.assemble import holds
 from handcraft.compiler.graph import NumberReadout, TokenReadout, ValueReadout, writes
 from handcraft.compiler.lines import folded_lines, line_of
 from handcraft.compiler.place import lifetimes, neuron_count
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from handcraft.compiler.graph import Graph, Op
     from handcraft.compiler.place import Placed
     from handcraft.language.program import Program
+    from handcraft.runtime.certificate import Certificate
 
 
 def describe(
@@ -31,6 +31,7 @@ def describe(
     program: Program,
     lowered: Graph | None = None,
     constructions: tuple[str, ...] = (),
+    certificate: Certificate | None = None,
 ) -> Description:
     """Return what a model of this placed graph says of itself.
 
@@ -39,6 +40,7 @@ def describe(
         program: what it was made from.
         lowered: the graph before the passes over graphs; `placed`'s own if None.
         constructions: how each pattern is decided, in words.
+        certificate: what was proved of it, if anything.
     """
     graph = placed.graph
     residual = tuple(_residual(placed, program))
@@ -59,7 +61,8 @@ def describe(
             "compiler": f"handcraft {__version__}",
             **({"patterns": "; ".join(constructions)} if constructions else {}),
         },
-        formats=tuple(f for f in FORMATS if holds(placed, f)),
+        certificate=certificate,
+        formats=tuple(f for f in FORMATS if certificate and f in certificate.proved),
         guide=program.guide,
     )
 

@@ -33,6 +33,7 @@ from handcraft.compiler.graph import (
     Op,
     Readout,
     Resolution,
+    Scan,
     Variable,
     form_writes,
     verify,
@@ -79,6 +80,8 @@ class _HeadDraft:
     time: int
     text: str
     span: Span
+    winners: int | None
+    alike: bool
     columns: list[tuple[Form, dict[Direction, Number]]] = field(default_factory=list)
     bias: dict[Direction, Number] = field(default_factory=dict)
 
@@ -91,6 +94,7 @@ class _MlpDraft:
     span: Span
     units: list[tuple[Form, dict[Direction, Number]]]
     bias: dict[Direction, Number]
+    scan: Scan | None = None
 
 
 class Draft:
@@ -171,9 +175,10 @@ class Draft:
         text: str,
         span: Span,
         *,
-        mean: bool,
+        winners: int | None,
+        alike: bool = False,
     ) -> None:
-        """Let a head move forms, each to its target; `mean` says that it looks at several keys.
+        """Let a head move forms, each to its target; `winners` is the most keys that win together.
 
         A head that looks at the same keys does it, if there is one and the forms exist in time.
         """
@@ -181,14 +186,17 @@ class Draft:
         time = (self.time(reads) + 1) // 2 * 2 + 1
         head = self._same_pattern(pattern, columns) if HEAD_MERGING in self.passes else None
         if head is None:
-            head = _HeadDraft(self._op_name(name), pattern, time, text, span)
+            head = _HeadDraft(self._op_name(name), pattern, time, text, span, winners, alike)
             self._ops.append(head)
         elif text not in head.text:
             head.text = f"{head.text}; {text}"
+        if winners is not None:
+            head.winners = min(winners, head.winners or winners)
+        head.alike = head.alike and alike
         for form, target in zip(columns, targets, strict=True):
             head.columns.append((form, {target: 1}))
             self._written(target, form.at(self._at_start), head.time)
-            self.precision.moved(target, form, mean=mean)
+            self.precision.moved(target, form, mean=winners != 1)
 
     def _same_pattern(self, pattern: Pattern, columns: Sequence[Form]) -> _HeadDraft | None:
         heads = (op for op in self._ops if isinstance(op, _HeadDraft) and op.pattern == pattern)
@@ -203,7 +211,7 @@ class Draft:
             (unit.pre, {targets[k]: value for k, value in unit.out.items()}) for unit in layer.units
         ]
         bias = {target: b for target, b in zip(targets, layer.bias, strict=True) if b}
-        self._ops.append(_MlpDraft(self._op_name(name), time, text, span, units, bias))
+        self._ops.append(_MlpDraft(self._op_name(name), time, text, span, units, bias, layer.scan))
         at_start = list(layer.bias)
         for unit in layer.units:
             activation = unit.pre.at(self._at_start)
@@ -339,6 +347,8 @@ def _frozen(op: _HeadDraft | _MlpDraft) -> Op:
             pattern.largest,
             op.text,
             op.span,
+            op.winners,
+            op.alike,
         )
     neurons = tuple(Neuron(pre, form_writes(out)) for pre, out in op.units)
-    return MlpOp(op.name, neurons, form_writes(op.bias), op.text, op.span)
+    return MlpOp(op.name, neurons, form_writes(op.bias), op.text, op.span, op.scan)

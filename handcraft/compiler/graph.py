@@ -7,13 +7,13 @@ form knows yet which layer or which column it will be.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.compiler.forms import START, Direction, Form, Number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from fractions import Fraction
 
     from handcraft.errors import Span
     from handcraft.language.values import Value
@@ -46,6 +46,18 @@ class Embedding:
 
 
 @dataclass(frozen=True, slots=True)
+class Scan:
+    """The one number that neurons read, and where it can be.
+
+    Every pre-activation is a multiple of `form` plus a number. Where the program has a meaning,
+    `form` lies in one of `pieces`: intervals in ascending order, or points.
+    """
+
+    form: Form
+    pieces: tuple[tuple[Fraction, Fraction], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """One number that a head moves: read at the key by `form`, added to `writes` at the query."""
 
@@ -58,7 +70,8 @@ class Head:
     """One attention head: queries meet keys (QK circuit), columns are moved (OV circuit).
 
     The score of a pair is the sum of query form times key form, an integer number of units before
-    scaling; a loser scores at least `gap` units less than a winner.
+    scaling; a loser scores at least `gap` units less than a winner. `winners` is the most keys
+    that win together, None if unknown; `alike` says that all of them hold the same.
     """
 
     name: str
@@ -70,6 +83,8 @@ class Head:
     largest: Fraction
     text: str
     span: Span = field(compare=False, repr=False)
+    winners: int | None = None
+    alike: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +104,7 @@ class MlpOp:
     bias: Writes
     text: str
     span: Span = field(compare=False, repr=False)
+    scan: Scan | None = None
 
 
 Op: TypeAlias = Head | MlpOp
@@ -102,11 +118,28 @@ class TokenReadout:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A logit as a function of a number: `slope * x + constant`; it is right for x in `piece`."""
+
+    slope: Fraction
+    constant: Fraction
+    piece: tuple[Fraction, Fraction]
+
+    def scaled(self, factor: Fraction) -> Line:
+        """Return the line times a number."""
+        return Line(self.slope * factor, self.constant * factor, self.piece)
+
+
+@dataclass(frozen=True, slots=True)
 class ValueReadout:
-    """A logit for each value: a form without constant; the largest says the value."""
+    """A logit for each value: a form without constant; the largest says the value.
+
+    `lines` says, where it is one number that decides, how.
+    """
 
     values: tuple[Value, ...]
     forms: tuple[Form, ...]
+    lines: tuple[Line, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +152,10 @@ class LogitReadout:
 
 @dataclass(frozen=True, slots=True)
 class NumberReadout:
-    """The value itself, a form without constant."""
+    """The value itself, a form without constant; two values are at least `gap` apart."""
 
     form: Form
+    gap: Fraction = Fraction(0)
 
 
 Readout: TypeAlias = TokenReadout | ValueReadout | LogitReadout | NumberReadout
@@ -188,6 +222,11 @@ def readout_forms(readout: Readout) -> tuple[Form, ...]:
             return forms
         case NumberReadout(form):
             return (form,)
+
+
+def point(number: Fraction) -> tuple[Fraction, Fraction]:
+    """Return a number as an interval."""
+    return (number, number)
 
 
 def verify(graph: Graph) -> None:

@@ -11,6 +11,7 @@ from itertools import pairwise, permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from handcraft.compiler.forms import Form, Number, combine, magnitude, over_one, whole
+from handcraft.compiler.graph import Scan, point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +39,7 @@ class Layer:
         is_flat: a small error of what is read does not reach the outputs.
         is_one: at most one neuron is active, the others stay off by more than small errors.
         error: a bound on the error of each output, in roundoffs; None to add it up by neuron.
+        scan: the number that the neurons read, and where it can be.
     """
 
     units: tuple[Unit, ...]
@@ -46,6 +48,7 @@ class Layer:
     is_flat: bool = False
     is_one: bool = False
     error: Number | None = None
+    scan: Scan | None = None
 
 
 def steps(
@@ -79,7 +82,8 @@ def steps(
     for result in results:
         for k, value in result.items():
             bounds[k] = max(bounds[k], magnitude(value))
-    return Layer(tuple(units), bias, tuple(bounds), is_flat=True)
+    scan = Scan(x, _runs(points, results))
+    return Layer(tuple(units), bias, tuple(bounds), is_flat=True, scan=scan)
 
 
 def interpolate(
@@ -111,7 +115,8 @@ def interpolate(
         Unit(towards[bend.sign].plus(-bend.sign * points[bend.knot]), {0: bend.change})
         for bend in _bends(slopes, starts[best])
     ]
-    return Layer(tuple(units), (values[starts[best]],), error=error + carried)
+    scan = Scan(x, tuple(map(point, points)))
+    return Layer(tuple(units), (values[starts[best]],), error=error + carried, scan=scan)
 
 
 class _Bend(NamedTuple):
@@ -146,6 +151,19 @@ def _sum_error(
         neurons += 1
     moved = Fraction(rounded + (neurons + 1) * total) / (place_unit * slope_unit)
     return moved + (neurons + 1) * abs(values[start])
+
+
+def _runs(
+    points: Sequence[Fraction], results: Sequence[Mapping[int, Number]]
+) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Return the intervals between neighbours of equal result, where steps have no ramp."""
+    runs = [point(points[0])]
+    for i in range(1, len(points)):
+        if results[i] == results[i - 1]:
+            runs[-1] = (runs[-1][0], points[i])
+        else:
+            runs.append(point(points[i]))
+    return tuple(runs)
 
 
 def boxes(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from handcraft.compiler.assemble import assemble
+from handcraft.compiler.assemble import assemble, config_of
 from handcraft.compiler.budget import check_budget
+from handcraft.compiler.certificate.certify import certify, least, refusal
+from handcraft.compiler.certificate.scales import NO_LEAK, Scaling
 from handcraft.compiler.describe import describe
 from handcraft.compiler.levels import passes_of
 from handcraft.compiler.placement import placement
@@ -23,7 +25,12 @@ if TYPE_CHECKING:
     from handcraft.compiler.graph import Graph
     from handcraft.compiler.place import Placed
     from handcraft.runtime.arguments import Format
+    from handcraft.runtime.config import Config
     from handcraft.runtime.vocabulary import Token
+
+
+Gap: TypeAlias = Literal["least"]
+"""How far apart scores are, instead of so far that nothing leaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +49,15 @@ def compile_program(
     optimize: int = 1,
     dtype: Format = "float32",
     budget: Budget | None = None,
+    gap: Gap | None = None,
+    scale: int | None = None,
+    allow_unproved: bool = False,
 ) -> Compiled:
     """Compile a checked program.
 
     Raises:
-        ProgramError: where something cannot be built, the format cannot hold it, or it does not
-            fit the budget.
+        ProgramError: where something cannot be built, it cannot be proved in the format, or it
+            does not fit the budget.
         HandcraftError: `bad-dtype`, `bad-option`.
     """
     name = format_name(dtype)
@@ -56,10 +66,29 @@ def compile_program(
     placed = stages.placed
     if budget is not None:
         check_budget(program, stages, optimize, budget)
-    weights = assemble(placed, stages.typed.header, name)
-    description = describe(placed, program, stages.lowered, stages.constructions)
+    config = config_of(placed, stages.typed.header)
+    scaling = _scaling(placed, config, name, gap, scale)
+    certificate = certify(placed, config, scaling)
+    if name not in certificate.proved and not allow_unproved:
+        raise refusal(placed, config, name, scaling)
+    weights = assemble(placed, stages.typed.header, name, scaling)
+    description = describe(placed, program, stages.lowered, stages.constructions, certificate)
     model = Model(weights, program.typed.vocabulary, description)
     return Compiled(program, placed.graph, placed, model)
+
+
+def _scaling(placed: Placed, config: Config, dtype: str, gap: object, scale: object) -> Scaling:
+    if gap not in (None, "least"):
+        message = f"a gap is `least` or left out, not `{gap}`"
+        raise HandcraftError("bad-option", message)
+    if scale is None:
+        return NO_LEAK if gap is None else least(placed, config, (dtype,))
+    if gap is not None:
+        raise HandcraftError("bad-option", "`gap` and `scale` both say how scores are scaled")
+    if type(scale) is not int or scale < 1 or scale & (scale - 1):
+        message = f"a scale is a power of two, so that scores stay exact, not `{scale}`"
+        raise HandcraftError("bad-option", message, help="the published model's is 1024")
+    return Scaling(fixed=scale)
 
 
 def compile(
@@ -68,6 +97,9 @@ def compile(
     optimize: int = 1,
     dtype: Format = "float32",
     budget: Budget | None = None,
+    gap: Gap | None = None,
+    scale: int | None = None,
+    allow_unproved: bool = False,
     vocab: str | Sequence[Token] | range | None = None,
     context: int | None = None,
     attention: str | None = None,
@@ -83,6 +115,10 @@ def compile(
             numpy's type.
         budget: the most that the model may take: `{"layers": 4, "heads": 2, "d_model": 64}`; also
             `d_head`, `d_mlp`, `neurons` and `parameters`.
+        gap: `"least"` makes the scores of heads as small as the proof allows; without it losers'
+            shares are exactly 0.
+        scale: what every head's scores are multiplied by, a power of two; 1024 as published.
+        allow_unproved: compile also what cannot be proved in the format.
         vocab: as for `parse`; only for a program that is not checked yet.
         context: the same.
         attention: the same.
@@ -100,4 +136,13 @@ def compile(
         names = ", ".join(f"`{name}`" for name, value in given.items() if value is not None)
         message = f"{names} cannot change a program that is checked already"
         raise HandcraftError("bad-option", message, help="give them to `parse`")
-    return compile_program(program, optimize=optimize, dtype=dtype, budget=budget).model
+    compiled = compile_program(
+        program,
+        optimize=optimize,
+        dtype=dtype,
+        budget=budget,
+        gap=gap,
+        scale=scale,
+        allow_unproved=allow_unproved,
+    )
+    return compiled.model

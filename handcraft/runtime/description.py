@@ -16,6 +16,7 @@ from handcraft.errors import HandcraftError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from handcraft.runtime.certificate import Certificate
     from handcraft.runtime.guide import Guide
 
 Value: TypeAlias = int | Fraction | str | bool
@@ -142,7 +143,7 @@ class Description:
     operations: tuple[Operation, ...] = ()
     folded: tuple[FoldedLine, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
-    certificate: Mapping[str, object] | None = None
+    certificate: Certificate | None = None
     formats: tuple[str, ...] = ()
     sequences: tuple[str, ...] = ("tokens",)
     guide: Guide | None = None

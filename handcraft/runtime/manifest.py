@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn, TypeVar, cast, get_args
 
 from handcraft.errors import HandcraftError
+from handcraft.runtime.certificate import Certificate, HeadBound, Threshold, Verdict
 from handcraft.runtime.config import Activation, Attention, Config, LayerConfig, Readout
 from handcraft.runtime.description import (
     Description,
@@ -64,7 +65,7 @@ def write_manifest(manifest: Manifest) -> str:
         "operations": [asdict(operation) for operation in description.operations],
         "folded": [asdict(line) for line in description.folded],
         "provenance": dict(description.provenance),
-        "certificate": description.certificate,
+        "certificate": None if description.certificate is None else asdict(description.certificate),
         "formats": description.formats,
         "sequences": description.sequences,
         "guide": None if description.guide is None else asdict(description.guide),
@@ -100,7 +101,7 @@ def read_manifest(text: str) -> Manifest:
         operations=tuple(map(_operation, members["operations"].items())),
         folded=tuple(map(_folded, members["folded"].items())),
         provenance={name: node.text() for name, node in members["provenance"].named().items()},
-        certificate=None if certificate.value is None else certificate.mapping(),
+        certificate=None if certificate.value is None else _certificate(certificate),
         formats=tuple(node.text() for node in members["formats"].items()),
         sequences=tuple(node.text() for node in members["sequences"].items()),
         guide=None if members["guide"].value is None else _guide(members["guide"]),
@@ -262,6 +263,47 @@ def _variable(node: _Node) -> ResidualVariable:
         members["meaning"].text(),
         _integer_or_none(members["line"]),
         None if layers.value is None else _pair(layers, "a first and a last layer"),
+    )
+
+
+def _certificate(node: _Node) -> Certificate:
+    members = node.members("verdicts heads thresholds")
+    return Certificate(
+        tuple(map(_verdict, members["verdicts"].items())),
+        tuple(map(_head_bound, members["heads"].items())),
+        tuple(map(_threshold, members["thresholds"].items())),
+    )
+
+
+def _verdict(node: _Node) -> Verdict:
+    members = node.members("format proved error margin reason")
+    return Verdict(
+        members["format"].text(),
+        members["proved"].flag(),
+        members["error"].number(),
+        members["margin"].number(),
+        members["reason"].text(),
+    )
+
+
+def _head_bound(node: _Node) -> HeadBound:
+    members = node.members("name layer index gap leaks")
+    return HeadBound(
+        members["name"].text(),
+        members["layer"].integer(),
+        members["index"].integer(),
+        members["gap"].number(),
+        tuple(leak.number() for leak in members["leaks"].items()),
+    )
+
+
+def _threshold(node: _Node) -> Threshold:
+    members = node.members("name layer index margins")
+    return Threshold(
+        members["name"].text(),
+        members["layer"].integer(),
+        members["index"].integer(),
+        tuple(margin.number() for margin in members["margins"].items()),
     )
 
 

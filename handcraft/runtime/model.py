@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from handcraft.runtime.arguments import Format
+    from handcraft.runtime.certificate import Certificate
     from handcraft.runtime.config import Config
     from handcraft.runtime.description import Description
     from handcraft.runtime.generation import StopReason
@@ -73,7 +74,7 @@ class Model:
         return self.parameters.config
 
     @property
-    def certificate(self) -> Mapping[str, object] | None:
+    def certificate(self) -> Certificate | None:
         """What was proved about the model; None if nothing was."""
         return self.description.certificate
 

@@ -52,7 +52,7 @@ def test_compile_says_what_the_weights_cost(run: Run) -> None:
     assert account["readout"] == "tokens"
     assert account["window"] == "safe: the last 2 tokens decide what follows"
     assert account["formats"] == "float32, float64"
-    assert account["certificate"] == "none"
+    assert account["certificate"] == "proved in float64, float32, float16, bfloat16"
     assert account["written"] == f"aab.npz, float32, {Path('aab.npz').stat().st_size:,} bytes"
 
 

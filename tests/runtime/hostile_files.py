@@ -315,4 +315,40 @@ HOSTILE: Mapping[str, tuple[Bytes, str]] = {
         change(certificate=[]),
         "`certificate` of its JSON is `[]`, not an object",
     ),
+    "certificate-without-heads": (
+        change(certificate={"verdicts": [], "thresholds": []}),
+        "`certificate.heads` is missing in its JSON",
+    ),
+    "certificate-with-a-verdict-of-text": (
+        change(certificate={"verdicts": ["proved"], "heads": [], "thresholds": []}),
+        "`certificate.verdicts[0]` of its JSON is `'proved'`, not an object",
+    ),
+    "certificate-below-zero": (
+        change(
+            certificate={
+                "verdicts": [
+                    {
+                        "format": "float32",
+                        "proved": True,
+                        "error": -1,
+                        "margin": 2,
+                        "reason": "",
+                    }
+                ],
+                "heads": [],
+                "thresholds": [],
+            }
+        ),
+        "no bounds: -1.0, 2.0",
+    ),
+    "certificate-with-too-many-leaks": (
+        change(
+            certificate={
+                "verdicts": [],
+                "heads": [{"name": "a", "layer": 0, "index": 0, "gap": 1, "leaks": [0]}],
+                "thresholds": [],
+            }
+        ),
+        "1 numbers do not fit 0 formats",
+    ),
 }

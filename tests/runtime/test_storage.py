@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from runtime_models import handmade, number_model, random_weights, stock_config, table_model
 
 from handcraft.errors import FileError, HandcraftError
+from handcraft.runtime.certificate import Certificate, HeadBound, Threshold, Verdict
 from handcraft.runtime.description import (
     Description,
     Lattice,
@@ -39,7 +40,11 @@ FULL = Description(
         Operation(1, "mlp", 0, "", None),
     ),
     provenance={"program": "shift", "compiler": "0.1.0"},
-    certificate={"float32": {"margin": 0.5}},
+    certificate=Certificate(
+        (Verdict("float64", True, 0.0, 8.0), Verdict("float16", False, 9.5, 8.0, "too coarse")),
+        (HeadBound("shift", 0, 1, 2.0, (0.0, 0.25)),),
+        (Threshold("is_a", 1, 0, (100.5, 0.75)),),
+    ),
 )
 
 

@@ -58,7 +58,8 @@ def _kept(op: Op, live: set[Direction]) -> Op | None:
     neurons = [Neuron(n.pre, _live(n.writes, live)) for n in op.neurons]
     neurons = [n for n in neurons if n.writes]
     bias = _live(op.bias, live)
-    return replace(op, neurons=tuple(neurons), bias=bias) if neurons or bias else None
+    scan = op.scan if neurons else None
+    return replace(op, neurons=tuple(neurons), bias=bias, scan=scan) if neurons or bias else None
 
 
 def _merged(columns: list[Column]) -> list[Column]:

@@ -44,6 +44,8 @@ def _joined(graph: Graph, one: Head, other: Head) -> Graph | None:
         bias=_sum(one.bias, other.bias),
         largest=max(one.largest, other.largest),
         text=one.text if other.text in one.text else f"{one.text}; {other.text}",
+        winners=min((h.winners for h in (one, other) if h.winners is not None), default=None),
+        alike=one.alike and other.alike,
     )
     rest = [op for op in graph.ops if op.name not in (one.name, other.name)]
     ops = _in_order(graph, [*rest, head])

@@ -15,6 +15,7 @@ from handcraft.compiler.graph import (
     NumberReadout,
     Op,
     Readout,
+    Scan,
     TokenReadout,
     ValueReadout,
     Writes,
@@ -54,7 +55,8 @@ def _forms(op: Op) -> tuple[Form, ...]:
         case Head():
             return (*op.queries, *op.keys, *(c.form for c in op.columns))
         case MlpOp():
-            return tuple(n.pre for n in op.neurons)
+            pres = tuple(n.pre for n in op.neurons)
+            return pres if op.scan is None else (*pres, op.scan.form)
         case _:
             assert_never(op)
 
@@ -74,7 +76,7 @@ def rewritten_op(
             )
         case MlpOp():
             neurons = tuple(Neuron(form(n.pre), written(n.writes)) for n in op.neurons)
-            return replace(op, neurons=neurons, bias=written(op.bias))
+            return replace(op, neurons=neurons, bias=written(op.bias), scan=_scan(op.scan, form))
         case _:
             assert_never(op)
 
@@ -84,11 +86,15 @@ def rewritten_readout(readout: Readout, form: Callable[[Form], Form]) -> Readout
     match readout:
         case TokenReadout():
             return readout
-        case ValueReadout(values, forms):
-            return ValueReadout(values, tuple(map(form, forms)))
+        case ValueReadout(values, forms, lines):
+            return ValueReadout(values, tuple(map(form, forms)), lines)
         case LogitReadout(tokens, forms):
             return LogitReadout(tokens, tuple(map(form, forms)))
-        case NumberReadout(number):
-            return NumberReadout(form(number))
+        case NumberReadout(number, gap):
+            return NumberReadout(form(number), gap)
         case _:
             assert_never(readout)
+
+
+def _scan(scan: Scan | None, form: Callable[[Form], Form]) -> Scan | None:
+    return None if scan is None else Scan(form(scan.form), scan.pieces)

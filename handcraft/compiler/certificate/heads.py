@@ -1,0 +1,358 @@
+"""Heads: how far apart scores are, what losers take, and how far off a mean can be.
+
+Exact scores are multiples of one step, found from the coefficients: two different ones are at
+least that far apart, and where every product and sum is a number of the format, equal ones are
+equal bit for bit. So the keys with the largest exact score win, in shares that are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from math import gcd, inf, lcm, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from handcraft.compiler.certificate.formats import (
+    BEYOND,
+    DIGITS,
+    FINE,
+    FORMATS,
+    TINY,
+    Floats,
+    fits,
+    gamma,
+    held,
+    largest_exp,
+    outward,
+)
+from handcraft.compiler.certificate.rows import Rows, form_rows, is_power_of_two, rows_of
+from handcraft.compiler.certificate.stream import (
+    SYMBOL,
+    UNKNOWN,
+    Reading,
+    Stream,
+    Written,
+    constants,
+)
+from handcraft.compiler.forms import START
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from handcraft.compiler.forms import Direction, Form, Number
+    from handcraft.compiler.graph import Head
+
+
+@dataclass(frozen=True, slots=True)
+class Sharpness:
+    """How surely a head looks where it should.
+
+    Attributes:
+        gap: the least distance of a winner's score from a loser's, in units; 0 if unknown.
+        distance: the same after scale, errors and division, for each format.
+        leak: the largest share of all losers together.
+        uneven: how far apart winners can be, as scores after the division.
+    """
+
+    gap: Fraction
+    distance: tuple[float, ...]
+    leak: tuple[float, ...]
+    uneven: tuple[float, ...]
+
+
+def sharpness(
+    head: Head, stream: Stream, scales: Sequence[Fraction], d_head: int, n_ctx: int, *, causal: bool
+) -> Sharpness:
+    """Return how surely a head looks where it should.
+
+    Args:
+        head: the head.
+        stream: what it reads.
+        scales: what the queries are multiplied by in each format, a power of two.
+        d_head: width of a head; scores are divided by its root.
+        n_ctx: the most keys.
+        causal: the start token sees nothing but itself.
+    """
+    if not head.queries:
+        nothing = (0.0,) * len(FORMATS)
+        return Sharpness(head.gap, (BEYOND,) * len(FORMATS), nothing, nothing)
+    queries, keys = form_rows(head.queries, stream.index), form_rows(head.keys, stream.index)
+    q, k = stream.read(queries), stream.read(keys)
+    both = (q.error * k.error).sum(axis=1)
+    off = _weighted(keys, q.error, stream) + _weighted(queries, k.error, stream) + both
+    mass = np.minimum(
+        _weighted(queries, np.broadcast_to(k.size, k.error.shape), stream),
+        _weighted(keys, np.broadcast_to(q.size, q.error.shape), stream),
+    )
+    mass = outward(mass + off)
+    grids = np.where((q.grid == UNKNOWN) | (k.grid == UNKNOWN), UNKNOWN, q.grid + k.grid)
+    exact = ((q.error == 0) & (k.error == 0)).all(axis=1) & fits(
+        mass[:, None], grids.min(keepdims=True)
+    )[:, 0]
+    off = outward(off + gamma(len(queries))[:, 0] * mass + TINY[:, 0] * len(queries))
+    off = np.where(exact, 0.0, off)
+    gap = _gap(head, stream, queries, keys, k, causal=causal)
+    distances, leaks, uneven = [], [], []
+    for number, (format_, scale) in enumerate(zip(FORMATS, scales, strict=True)):
+        unit = float(scale) / sqrt(d_head)
+        u = format_.roundoff
+        distance = unit * (float(gap) - 2 * off[number]) * (1 - 4 * u)
+        distance -= 2.1 * u * unit * mass[number]
+        if mass[number] * float(scale) > format_.largest:
+            distance = 0.0
+        distance = max(0.0, float(distance))
+        distances.append(min(distance, BEYOND))
+        vanishes = distance >= format_.vanishing
+        leaks.append(0.0 if vanishes else min(1.0, n_ctx * largest_exp(distance)))
+        uneven.append(float(2.1 * off[number] * unit))
+    return Sharpness(gap, tuple(distances), tuple(leaks), tuple(uneven))
+
+
+def moved(
+    head: Head, stream: Stream, sharp: Sharpness, n_ctx: int
+) -> tuple[Written, dict[Direction, Number]]:
+    """Return what a head adds to the stream, and what it adds at the start token."""
+    if not head.columns:
+        return constants(head.bias, stream.index), dict(head.bias)
+    columns = form_rows([column.form for column in head.columns], stream.index)
+    v = stream.read(columns)
+    low, high = np.minimum(v.low, v.start), np.maximum(v.high, v.start)
+    leak, uneven = np.array(sharp.leak)[:, None], np.array(sharp.uneven)[:, None]
+    winners = n_ctx if head.winners is None else head.winners
+    is_single = winners == 1
+    only_start = (v.low == 0) & (v.high == 0) & (v.error == 0)
+    total = np.where(np.ldexp(1.0, DIGITS) < winners, winners, 0)
+    terms = np.where(only_start, 1, winners) + total + 2
+    size = v.size + v.error
+    tilt = np.where(uneven < 1, np.expm1(np.minimum(uneven, 1.0)), 1.0)
+    mean = gamma(terms) * size + (0.0 if head.alike else tilt * (high - low))
+    seen = v.wide + v.error
+    leaking = leak * 2 * seen + gamma(n_ctx + 3) * (size + leak * seen) + TINY * n_ctx
+    error = v.error + np.where(is_single, 0.0, mean) + np.where(leak > 0, leaking, 0.0)
+    grids = v.grid if is_single else np.full(len(columns), UNKNOWN)
+    even = (uneven == 0) & only_start & (v.error == 0)
+    relative = np.where(even, gamma(total + 4) + 2 * leak, inf)
+    reading = Reading(
+        low,
+        high,
+        v.start,
+        np.maximum(np.abs(low), np.abs(high)),
+        v.wide,
+        outward(error),
+        error,
+        size,
+        grids,
+    )
+    at_start = [stream.form_at_start(column.form) for column in head.columns]
+    added: dict[Direction, Number] = dict(head.bias)
+    for value, column in zip(at_start, head.columns, strict=True):
+        for d, c in column.writes:
+            added[d] = added.get(d, Fraction(0)) + value * c
+    return _projected(head, reading, relative, stream), added
+
+
+def _projected(head: Head, moved_: Reading, relative: Floats, stream: Stream) -> Written:
+    """Return what the mixed columns add to the directions that they are written to."""
+    bias = dict(head.bias)
+    by_target: dict[int, list[tuple[int, Number]]] = {}
+    constants = {stream.index[d]: value for d, value in bias.items()}
+    for number, column in enumerate(head.columns):
+        for d, c in column.writes:
+            by_target.setdefault(stream.index[d], []).append((number, c))
+    one = len(head.columns)
+    targets = sorted({*by_target, *constants})
+    rows = rows_of([[*by_target.get(t, ()), (one, constants.get(t, Fraction(0)))] for t in targets])
+    return linear(rows, np.array(targets, dtype=np.int64), with_one(moved_), relative)
+
+
+def linear(rows: Rows, targets: object, read: Reading, relative: Floats) -> Written:
+    """Return what rows over columns `read`, the last of which is the constant 1, add."""
+    at, value = rows.index, np.abs(rows.value)
+    is_read = rows.value != 0
+    low = rows.sums(np.minimum(rows.exact * read.low[at], rows.exact * read.high[at]))
+    high = rows.sums(np.maximum(rows.exact * read.low[at], rows.exact * read.high[at]))
+    carried = rows.sums(value * read.error[:, at] + rows.off * read.size[at])
+    mass = outward(rows.sums(value * (read.size[at] + read.error[:, at])))
+    alive = is_read & ((read.size[at] > 0) | (read.error[:, at] > 0))
+    count = rows.sums(alive.astype(np.float64))
+    exact_products = np.minimum.reduceat(is_power_of_two(rows.value), rows.first, axis=-1)
+    ones = np.minimum.reduceat((at == at.max()) | ~is_read, rows.first, axis=-1)
+    roundings = np.maximum(count - 1, 0) + ~(exact_products | ones)
+    rounding = np.where(roundings > 0, gamma(roundings) * mass + TINY * (count + 1), 0.0)
+    grids = np.where(is_read, np.maximum(rows.grid + read.grid[at], UNKNOWN), FINE)
+    grids = np.where(read.grid[at] == UNKNOWN, np.where(is_read, UNKNOWN, FINE), grids)
+    lowest = np.minimum.reduceat(grids, rows.first, axis=-1)
+    exact = (carried == 0) & fits(mass, lowest)
+    scaled = np.where((count == 1) & exact_products, 1.0, inf)
+    main = at[rows.first]
+    keeps = np.where(main < relative.shape[-1], main, 0)
+    padded = relative[:, keeps] * scaled
+    return Written(
+        target=np.asarray(targets, dtype=np.int64),
+        low=low,
+        high=high,
+        wide=outward(rows.sums(np.abs(rows.exact) * read.wide[at])),
+        error=held(outward(carried + np.where(exact, 0.0, rounding)), mass),
+        carried=outward(carried),
+        mass=mass,
+        count=count + 1,
+        grid=np.where(rows.sums(rows.off)[0] == 0, lowest[0], UNKNOWN),
+        relative=np.where(main < relative.shape[-1], padded, inf),
+    )
+
+
+def with_one(read: Reading) -> Reading:
+    """Return a reading with the constant 1 behind its last column."""
+    ones = np.ones(1)
+    nothing = np.zeros((len(FORMATS), 1))
+
+    def joined(array: Floats, last: Floats) -> Floats:
+        whole: Floats = np.concatenate((array, last), axis=-1)
+        return whole
+
+    return Reading(
+        joined(read.low, ones),
+        joined(read.high, ones),
+        joined(read.start, ones),
+        joined(read.size, ones),
+        joined(read.wide, ones),
+        joined(read.error, nothing),
+        joined(read.carried, nothing),
+        joined(np.broadcast_to(read.mass, read.error.shape), nothing + 1),
+        np.concatenate((read.grid, np.zeros(1, dtype=np.int64))),
+    )
+
+
+def _weighted(rows: Rows, factors: Floats, stream: Stream) -> Floats:
+    """Return a bound on the sum of the terms of all rows, each row times a factor, `[n_format]`.
+
+    Rows are summed for each direction first: of a one-hot only one direction counts.
+    """
+    at = rows.index
+    terms = factors[:, rows.row] * np.abs(rows.value)
+    size = np.maximum(np.abs(stream.low), np.abs(stream.high))
+    free = stream.group != SYMBOL
+    group = stream.group[free]
+    bounds = []
+    for weights in terms:
+        weight = np.bincount(at, weights, minlength=len(size))
+        ordinary = sum(
+            float((np.abs(symbol.table) @ weight[symbol.places]).max()) for symbol in stream.symbols
+        )
+        alone = weight[free] * size[free]
+        largest = np.zeros(len(stream.onehot))
+        np.maximum.at(largest, group, alone)
+        total = np.bincount(group, alone, minlength=len(largest))
+        ordinary += float(np.where(stream.onehot, largest, total).sum())
+        start = float((weights * np.abs(stream.at_start[at])).sum())
+        bounds.append(max(ordinary, start))
+    return outward(np.array(bounds))
+
+
+def _gap(
+    head: Head, stream: Stream, queries: Rows, keys: Rows, k: Reading, *, causal: bool
+) -> Fraction:
+    """Return the least distance of two different exact scores of one query.
+
+    Where it does not follow from the coefficients, since a number is read, it is what the domain of
+    that number gave when the head was made. The start token must look at itself alone, which it
+    does anyway where attention is causal.
+    """
+    gap = _step(head, stream, queries, keys)
+    if gap is None:
+        gap = head.gap
+    if not causal and START in stream.index:
+        lead = _lead_of_start(head, stream, k)
+        return min(gap, lead) if gap else lead
+    return gap or head.gap
+
+
+def _step(head: Head, stream: Stream, queries: Rows, keys: Rows) -> Fraction | None:
+    """Return a number of which every difference of two exact scores of a query is a multiple.
+
+    None if unknown. The query is at an ordinary position.
+    """
+    asked, found = _lattices(head.queries, queries, stream), _lattices(head.keys, keys, stream)
+    steps = []
+    for query, key, form in zip(asked, found, head.keys, strict=True):
+        if query is not None and not query.base and not query.step:
+            continue
+        if query is None or key is None:
+            return None
+        apart: list[Number] = [key.step]
+        if START in stream.index:
+            apart.append(stream.form_at_start(form) - key.base)
+        steps.append(common([query.base, query.step]) * common(apart))
+    return common(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lattice:
+    """Where a form can be at an ordinary position: `base` plus a multiple of `step`."""
+
+    base: Number
+    step: Fraction
+
+
+def _lattices(forms: Sequence[Form], rows: Rows, stream: Stream) -> list[_Lattice | None]:
+    """Return where forms can be; None of one that reads a number on no known grid."""
+    bases = [form.constant for form in forms]
+    steps: list[list[Number]] = [[] for _ in forms]
+    known = [True] * len(forms)
+    for symbol in stream.symbols:
+        part, size = symbol.values(rows, rows.exact), symbol.sizes(rows, rows.exact)
+        here = np.isin(rows.index, symbol.places) & (rows.exact != 0)
+        exact = (rows.off[0] == 0) & (stream.grid[rows.index] != UNKNOWN)
+        terms = np.where(exact, rows.grid[0] + stream.grid[rows.index], UNKNOWN)
+        terms = np.where(here, terms, FINE)
+        lowest = np.minimum.reduceat(terms, rows.first)
+        for r, g in enumerate(lowest.tolist()):
+            if g == FINE:
+                continue
+            if g < UNKNOWN // 2 or size[r].max() >= 2.0 ** (52 + g):
+                known[r] = False
+                continue
+            whole = np.ldexp(part[r], -g).astype(np.int64)
+            unit = Fraction(2) ** g
+            bases[r] += unit * int(whole[0])
+            steps[r].append(unit * int(np.gcd.reduce(whole - whole[0])))
+    for r, form in enumerate(forms):
+        for d, coefficient in form.terms:
+            place = stream.index[d]
+            if d == START or stream.group[place] == SYMBOL:
+                continue
+            step = 0 if stream.onehot[stream.group[place]] else int(stream.grid[place])
+            if step == UNKNOWN:
+                known[r] = False
+            elif step < FINE:
+                steps[r].append(coefficient * Fraction(2) ** step)
+    return [
+        _Lattice(base, common(found)) if sure else None
+        for base, found, sure in zip(bases, steps, known, strict=True)
+    ]
+
+
+def common(numbers: object) -> Fraction:
+    """Return the largest number of which all are multiples, 0 if all are 0."""
+    found = [abs(n) for n in numbers if n]  # type: ignore[attr-defined]
+    if not found:
+        return Fraction(0)
+    bottom = lcm(*(n.denominator for n in found))
+    return Fraction(reduce(gcd, (int(n * bottom) for n in found)), bottom)
+
+
+def _lead_of_start(head: Head, stream: Stream, k: Reading) -> Fraction:
+    """Return how far the start token scores itself above all others, 0 if it does not."""
+    at_start = [stream.form_at_start(query) for query in head.queries]
+    own = sum(
+        (value * stream.form_at_start(key) for value, key in zip(at_start, head.keys, strict=True)),
+        Fraction(0),
+    )
+    others = [
+        max(float(value) * k.low[r], float(value) * k.high[r]) for r, value in enumerate(at_start)
+    ]
+    other = float(sum(others))
+    return max(Fraction(0), own - Fraction(other + 1e-9 * abs(other)))

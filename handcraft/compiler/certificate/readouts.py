@@ -1,0 +1,143 @@
+"""Read-outs: how far a logit can be off, against the distance that decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from handcraft.compiler.certificate.formats import FORMATS, Floats, gamma, outward
+from handcraft.compiler.certificate.rows import form_rows
+from handcraft.compiler.forms import Form
+from handcraft.compiler.graph import (
+    LogitReadout,
+    NumberReadout,
+    TokenReadout,
+    ValueReadout,
+    form_writes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from handcraft.compiler.certificate.stream import Stream
+    from handcraft.compiler.forms import Direction, Number
+    from handcraft.compiler.graph import Graph, Line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What is decided at the end, for each format `[n_format]`.
+
+    Attributes:
+        error: how far a logit, or the number, can be off.
+        margin: the least distance between what must be told apart.
+        spent: how much of the margin errors can use up.
+        room: how much they may.
+    """
+
+    error: Floats
+    margin: float
+    spent: Floats
+    room: float
+
+
+def decision(graph: Graph, stream: Stream) -> Decision:
+    """Return what the read-out decides on.
+
+    A logit counts as largest where it is closer than half the margin to the largest one, so right
+    ones may be off by a quarter of the margin, and wrong ones too.
+    """
+    margin = float(graph.margin)
+    match graph.readout:
+        case TokenReadout():
+            rows = form_rows(_token_forms(graph), stream.index)
+            error = stream.read(rows).error.max(axis=1)
+            return Decision(error, margin, 2 * error, margin / 2)
+        case ValueReadout(_, forms, lines):
+            rows = form_rows(forms, stream.index)
+            read = stream.read(rows)
+            error = read.error.max(axis=1)
+            spent = None if lines is None else _spent(forms, lines, stream, margin)
+            return Decision(error, margin, 2 * error if spent is None else spent, margin / 2)
+        case LogitReadout(_, forms):
+            error = stream.read(form_rows(forms, stream.index)).error.max(axis=1)
+            return Decision(error, margin, 2 * error, margin / 2)
+        case NumberReadout(form, gap):
+            error = stream.read(form_rows([form], stream.index)).error[:, 0]
+            return Decision(error, float(gap), error, float(gap) / 2)
+
+
+def _token_forms(graph: Graph) -> list[Form]:
+    """Return the logit of each token as a form: the rows of the tied embedding."""
+    by_token = [e for e in graph.embeddings if e.by == "token"]
+    count = max((len(e.rows) for e in by_token), default=0)
+    forms = []
+    for token in range(count):
+        terms: dict[Direction, Number] = {}
+        for embedding in by_token:
+            terms |= {(embedding.variable, i): v for i, v in enumerate(embedding.rows[token])}
+        forms.append(Form(form_writes(terms)))
+    return forms
+
+
+def _spent(
+    forms: Sequence[Form], lines: Sequence[Line], stream: Stream, margin: float
+) -> Floats | None:
+    """Return how much of the margin errors can use up, `[n_format]`; None if that is unknown.
+
+    Logits are lines in one number. What is off in that number moves all of them; of two only the
+    difference of their slopes counts, against their own lead where the number is, which is larger
+    the further they are apart.
+    """
+    rise = lines[-1].slope - lines[0].slope
+    if not rise:
+        return None
+    number = (forms[-1] - forms[0]).scaled(Fraction(1) / rise)
+    shift = float((lines[-1].constant - lines[0].constant) / rise)
+    rests = [f - number.scaled(line.slope) for f, line in zip(forms, lines, strict=True)]
+    rest = stream.read(form_rows(rests, stream.index))
+    slope = np.array([float(line.slope) for line in lines])
+    ends = np.array([[float(end) for end in line.piece] for line in lines])
+    off, size = _number(number, ends + shift, stream)
+    terms = max(len(form.terms) for form in forms) + 3
+    constant = np.array([float(line.constant) for line in lines])
+    lead = np.minimum(*((slope[:, None] - slope) * ends[:, i : i + 1] for i in (0, 1)))
+    lead = lead + constant[:, None] - constant
+    lead = lead - 2.0**-48 * (np.abs(slope).max() * size.max() + np.abs(constant).max())
+    np.fill_diagonal(lead, np.inf)
+    apart = np.abs(slope[:, None] - slope)
+    spent = []
+    for f in range(len(FORMATS)):
+        mass = np.abs(slope) * (size + off[f])[:, None] + rest.mass[f]
+        rounding = gamma(terms)[f] * mass + rest.error[f]
+        own = np.diagonal(rounding)[:, None]
+        spent.append(float((apart * off[f][:, None] + rounding + own - lead).max()) + margin)
+    return outward(np.array(spent))
+
+
+def _number(number: Form, ends: Floats, stream: Stream) -> tuple[Floats, Floats]:
+    """Return how far off a number is where it is between two ends, and the size of its terms.
+
+    `[n_format, n_piece]` and `[n_piece]`. One direction that is exact relative to itself is so also
+    beside others that add up to a constant.
+    """
+    places = np.array([stream.index[d] for d in number.directions])
+    weights = np.array([float(c) for _, c in number.terms])
+    off = np.repeat((stream.error[:, places] @ np.abs(weights))[:, None], len(ends), axis=1)
+    bound = np.maximum(np.abs(stream.low[places]), np.abs(stream.high[places]))
+    size = np.full(len(ends), float(np.abs(weights) @ bound))
+    uncertain = np.flatnonzero(stream.error[:, places].any(axis=0))
+    if len(uncertain) == 1:
+        main = int(uncertain[0])
+        others = Form(tuple(t for i, t in enumerate(number.terms) if i != main))
+        beside = stream.read(form_rows([others], stream.index))
+        if beside.low[0] == beside.high[0]:
+            inner = np.abs(ends - beside.low[0]).max(axis=1)
+            share = stream.relative[:, places[main]][:, None]
+            known = np.isfinite(share)
+            off = np.where(known, np.minimum(off, np.where(known, share, 0.0) * inner), off)
+            size = inner + float(beside.mass[0, 0])
+    return off, size

@@ -1,0 +1,148 @@
+"""Neurons that read one number: cases are the places where it can be.
+
+Errors of the number reach a result times the slope there, which is 0 where a step is flat. At
+ordinary positions the start direction is exactly 0, so a form may read it beside the number.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from handcraft.compiler.certificate.cases import Cases, fits_all
+from handcraft.compiler.certificate.formats import (
+    DIGITS,
+    TINY,
+    Floats,
+    Integers,
+    Mask,
+    gamma,
+    outward,
+)
+from handcraft.compiler.certificate.rows import Rows, is_power_of_two
+from handcraft.compiler.certificate.stream import UNKNOWN, Reading, Stream
+from handcraft.compiler.forms import START, Form
+
+if TYPE_CHECKING:
+    from handcraft.compiler.graph import MlpOp, Scan
+
+
+class Affine(NamedTuple):
+    """Pre-activations: `slope * number + constant`, at the start token `+ start`; `[n_neuron]`."""
+
+    slope: Floats
+    constant: Floats
+    start: Floats
+
+
+def affine_in(op: MlpOp, scan: Scan) -> Affine | None:
+    """Return neurons as affine functions of the number; None where one reads more."""
+    terms = {d: c for d, c in scan.form.terms if d != START}
+    if not terms:
+        return None
+    lead = next(iter(terms))
+    rows = []
+    for neuron in op.neurons:
+        read = {d: c for d, c in neuron.pre.terms if d != START}
+        slope = Fraction(read.get(lead, 0)) / terms[lead]
+        if len(read) != len(terms) * bool(slope):
+            return None
+        if any(c != slope * terms.get(d, 0) for d, c in read.items()):
+            return None
+        start = dict(neuron.pre.terms).get(START, Fraction(0))
+        rows.append((slope, neuron.pre.constant - slope * scan.form.constant, start))
+    slopes, constants, starts = np.array([[float(v) for v in row] for row in rows]).T
+    return Affine(slopes, constants, starts)
+
+
+def cases_of(scan: Scan, affine: Affine, pre: Rows, read: Reading, stream: Stream) -> Cases:
+    """Return the cases of a number: its intervals, and its value at the start token."""
+    form = Form(tuple((d, c) for d, c in scan.form.terms if d != START), scan.form.constant)
+    pieces = [(float(a), float(b)) for a, b in scan.pieces]
+    if stream.start:
+        pieces.append((float(stream.form_at_start(form)),) * 2)
+    ends = np.array(pieces)
+    at_start = np.zeros((len(ends), 1), dtype=np.bool_)
+    at_start[-1] = bool(stream.start)
+    low, high, doubt = _pre(ends, affine, at_start)
+    places = np.array([stream.index[d] for d in form.directions])
+    weights = np.array([abs(float(c)) for _, c in form.terms])
+    off = (stream.error[:, places] * weights).sum(axis=1)[:, None] * np.ones(len(ends))
+    constants = np.abs(pre.exact[_last(pre)])
+    is_alone = len(places) == 1
+    if is_alone:
+        inner = np.abs(ends - float(form.constant)).max(axis=1)
+        share = stream.relative[:, places]
+        known = np.isfinite(share)
+        off = np.where(known, np.minimum(off, np.where(known, share, 0.0) * inner), off)
+        size = inner[None, :, None] * np.abs(affine.slope)
+    else:
+        size = (read.mass - constants)[:, None, :]
+    off = outward(off)
+    moved = off[:, :, None] * np.abs(affine.slope)
+    mass = size + moved + constants + np.where(at_start, np.abs(affine.start), 0.0)
+    terms = len(places) + 4
+    rounding = gamma(terms)[:, :, None] * mass + TINY[:, :, None] * terms
+    exact = np.broadcast_to((read.error == read.carried)[:, None, :], rounding.shape)
+    known_grids = np.where(read.error == 0, read.grid, UNKNOWN)
+    grids = np.broadcast_to(known_grids[:, None, :], rounding.shape)
+    if is_alone:
+        bit_exact, bit_grid = _bits(
+            ends, off, form, int(places[0]), pre, np.maximum(-low, high) + moved
+        )
+        bit_exact = bit_exact & ~(at_start & (affine.start != 0))
+        grids = np.where(bit_exact, np.maximum(grids, bit_grid), grids)
+        exact = exact | bit_exact
+    rounding = np.where(exact, 0.0, rounding)
+    slack = outward(moved + rounding) + np.where(moved + rounding > 0, doubt, 0.0)
+    return Cases(low, high, slack, rounding, grids, read.wide, affine.slope, off)
+
+
+def _pre(ends: Floats, affine: Affine, at_start: Mask) -> tuple[Floats, Floats, Floats]:
+    """Return the least and the largest exact pre-activation, and the rounding of these numbers.
+
+    What is 0 up to that rounding is 0: a knot.
+    """
+    constant = affine.constant + np.where(at_start, affine.start, 0.0)
+    left, right = (ends[:, i : i + 1] * affine.slope + constant for i in (0, 1))
+    largest = np.abs(ends).max(axis=1, keepdims=True)
+    doubt = (largest * np.abs(affine.slope) + np.abs(affine.constant)) * 2.0**-50
+    doubt = doubt + np.where(at_start, np.abs(affine.start), 0.0) * 2.0**-50
+    left, right = (np.where(np.abs(end) <= doubt, 0.0, end) for end in (left, right))
+    return np.minimum(left, right), np.maximum(left, right), doubt
+
+
+def _bits(
+    ends: Floats, off: Floats, form: Form, place: int, pre: Rows, largest: Floats
+) -> tuple[Mask, Integers]:
+    """Return where one direction times a coefficient, plus a constant, is exact; and its grid.
+
+    A number of at least 2^m in size is a multiple of 2^(m - digits + 1), whatever its error.
+    """
+    coefficient = float(form.terms[0][1])
+    inner = (ends - float(form.constant)) / coefficient
+    nearest = np.where(inner[:, 0] * inner[:, 1] > 0, np.abs(inner).min(axis=1), 0.0)
+    surely = nearest - 2 * off / abs(coefficient)
+    exponent = np.frexp(np.where(surely > 0, surely, 1.0))[1] - 1
+    grids = np.where(surely > 0, exponent - DIGITS + 1, UNKNOWN)[:, :, None]
+    last = _last(pre)
+    lead = last.copy()
+    read = np.flatnonzero(pre.index == place)
+    lead[pre.row[read]] = read
+    by_weight = pre.grid[:, None, lead] + grids
+    summed = np.minimum(by_weight, pre.grid[:, None, last])
+    product = (
+        np.abs(pre.value)[:, None, lead]
+        * (np.abs(inner).max(axis=1) + off / abs(coefficient))[:, :, None]
+    )
+    plain = is_power_of_two(pre.value)[:, None, lead] | fits_all(product, by_weight)
+    known = (pre.off[:, lead] == 0) & (pre.off[:, last] == 0)
+    exact: Mask = plain & fits_all(largest, summed) & known[:, None, :] & (grids > UNKNOWN)
+    return exact, summed
+
+
+def _last(rows: Rows) -> Integers:
+    """Return the place of each row's last term."""
+    return np.concatenate((rows.first[1:], [len(rows.index)])) - 1
