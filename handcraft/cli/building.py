@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from handcraft.compiler.budget import Budget
     from handcraft.compiler.pipeline import Compiled
     from handcraft.language.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What is to be proved, and how far apart the scores of heads are to be."""
+
+    gap: Literal["least"] | None = None
+    scale: int | None = None
+    allow_unproved: bool = False
 
 
 def compile_in(
@@ -15,16 +27,26 @@ def compile_in(
     formats: tuple[str, ...],
     optimize: int = 1,
     budget: Budget | None = None,
+    proof: Proof = Proof(),
 ) -> dict[str, Compiled]:
     """Return the program compiled for each format.
 
     Raises:
-        ProgramError: where a part of the program cannot be compiled, a format cannot hold it, or
+        ProgramError: where a part of the program cannot be compiled or proved in a format, or
             it does not fit the budget.
     """
     from handcraft.compiler.pipeline import compile_program
 
     return {
-        name: compile_program(program, optimize=optimize, dtype=name, budget=budget)
+        name: compile_program(
+            program,
+            optimize=optimize,
+            dtype=name,
+            proved_in=formats,
+            budget=budget,
+            gap=proof.gap,
+            scale=proof.scale,
+            allow_unproved=proof.allow_unproved,
+        )
         for name in formats
     }

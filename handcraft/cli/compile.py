@@ -14,6 +14,7 @@ from handcraft.cli.options import (
     dtype_option,
     level_option,
     program_options,
+    proof_options,
     strict_option,
 )
 from handcraft.cli.printing import print_page
@@ -21,6 +22,7 @@ from handcraft.cli.printing import print_page
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
+    from handcraft.cli.building import Proof
     from handcraft.language.program import Program
 
     Stage: TypeAlias = Literal["typed", "account", "graph", "placed", "weights", "manifest"]
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 @dtype_option
 @level_option
 @budget_option
+@proof_options
 @strict_option
 @click.option(
     "--emit",
@@ -47,6 +50,7 @@ def compile_(
     formats: tuple[str, ...],
     optimize: int,
     budget: dict[str, int] | None,
+    proof: Proof,
     strict: bool,
     emit: Literal["tree"] | Stage | None,
 ) -> None:
@@ -60,9 +64,9 @@ def compile_(
         return
     read = open_program(program, given, strict=strict)
     if emit is not None:
-        print_page(_stage(read, formats[0], optimize, emit))
+        print_page(_stage(read, formats, optimize, proof, emit))
         return
-    model = compile_in(read, formats, optimize, budget)[formats[0]].model
+    model = compile_in(read, formats, optimize, budget, proof)[formats[0]].model
     written = write(model, target, formats[0])
     tell_costs(read, model, formats, optimize, budget)
     tell_line("written", written)
@@ -78,9 +82,10 @@ def _tree(name: str) -> str:
     return dump(parse(read_source(path, path.as_posix())))
 
 
-def _stage(program: Program, dtype: str, optimize: int, stage: Stage) -> str:
+def _stage(
+    program: Program, formats: tuple[str, ...], optimize: int, proof: Proof, stage: Stage
+) -> str:
     from handcraft.compiler.account import account
-    from handcraft.compiler.pipeline import compile_program
     from handcraft.explain import explain_lines
     from handcraft.language.typed_text import typed_text
     from handcraft.runtime.weights_text import weights_text
@@ -89,7 +94,7 @@ def _stage(program: Program, dtype: str, optimize: int, stage: Stage) -> str:
         return typed_text(program.typed)
     if stage == "account":
         return account(program, optimize=optimize).show()
-    compiled = compile_program(program, optimize=optimize, dtype=dtype)
+    compiled = compile_in(program, formats, optimize, proof=proof)[formats[0]]
     match stage:
         case "graph":
             return compiled.graph.show()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from handcraft.language.program import Program
     from handcraft.runtime.config import Config, LayerConfig
     from handcraft.runtime.model import Model
@@ -26,6 +28,8 @@ def tell_costs(
         account["budget"] = _room(model, budget)
     for name, value in account.items():
         tell_line(name, value)
+    for name, value in _proof(model):
+        tell_line(f"  {name}", value)
 
 
 def write(model: Model, target: str | None, dtype: str) -> str:
@@ -65,8 +69,27 @@ def _account(
     if model.description.kind != "output":
         account["window"] = _window(program)
     account["formats"] = ", ".join(formats)
-    account["certificate"] = "none" if model.certificate is None else "proved"
+    account["certificate"] = "none" if model.certificate is None else model.certificate.text
     return account
+
+
+def _proof(model: Model) -> Iterator[tuple[str, str]]:
+    """Yield what was proved: for each format, for the heads, for the thresholds."""
+    certificate = model.certificate
+    if certificate is None:
+        return
+    for verdict in certificate.verdicts:
+        off = f"off by at most {verdict.error:.2g}, told apart by {verdict.margin:.4g}"
+        yield verdict.format, off if verdict.proved else f"not proved: {verdict.reason}"
+    dtype = model.parameters.dtype.name
+    used = certificate.formats.index(dtype)
+    if certificate.heads:
+        gap = min(head.gap for head in certificate.heads)
+        leak = max(head.leaks[used] for head in certificate.heads)
+        yield "heads", f"smallest gap {gap:g} units, largest leak {leak:.2g} in {dtype}"
+    if certificate.thresholds:
+        least = min(each.margins[used] for each in certificate.thresholds)
+        yield "thresholds", f"at least {least:.3g} times the largest error away in {dtype}"
 
 
 def _layers(config: Config) -> str:

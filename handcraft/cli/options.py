@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from handcraft.cli.building import Proof
 from handcraft.cli.opening import Given
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
 FORMATS = ("float32", "float64", "float16")
 LEVELS = ("0", "1", "2")
@@ -122,5 +124,38 @@ budget_option = click.option(
     metavar="LIMITS",
     help="Refuse a model that takes more: `layers=4,heads=2,d_model=64`.",
 )
+
+
+def proof_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the certificate, as one argument `proof`."""
+
+    @click.option(
+        "--gap",
+        type=click.Choice(["least"]),
+        help="Make the scores of heads as small as the proof allows; else nothing leaks.",
+    )
+    @click.option(
+        "--scale", type=int, callback=_scale, help="Multiply scores by this power of two."
+    )
+    @click.option(
+        "--allow-unproved", is_flag=True, help="Compile also what is not proved in the formats."
+    )
+    @wraps(command)
+    def with_proof(
+        gap: Literal["least"] | None, scale: int | None, allow_unproved: bool, **others: Any
+    ) -> None:
+        if gap is not None and scale is not None:
+            raise click.UsageError("--gap and --scale both say how scores are scaled: give one")
+        command(proof=Proof(gap, scale, allow_unproved), **others)
+
+    return with_proof
+
+
+def _scale(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    if value is not None and (value < 1 or value & (value - 1)):
+        message = f"`{value}` is no power of two, so scores would not be exact"
+        raise click.BadParameter(message, ctx, param)
+    return value
+
 
 strict_option = click.option("--strict", is_flag=True, help="Make warnings errors.")

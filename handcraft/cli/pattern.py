@@ -9,11 +9,12 @@ import click
 from handcraft.cli.building import compile_in
 from handcraft.cli.costs import tell_costs, tell_line, write
 from handcraft.cli.opening import read_vocab
-from handcraft.cli.options import budget_option, dtype_option, level_option
+from handcraft.cli.options import budget_option, dtype_option, level_option, proof_options
 from handcraft.cli.text import TextCommand, on_one_line
 from handcraft.errors import InputError
 
 if TYPE_CHECKING:
+    from handcraft.cli.building import Proof
     from handcraft.runtime.model import Model
     from handcraft.runtime.vocabulary import Token
 
@@ -31,6 +32,7 @@ LONGEST = 10
 @dtype_option
 @level_option
 @budget_option
+@proof_options
 def pattern(
     pattern: str,
     target: str | None,
@@ -41,6 +43,7 @@ def pattern(
     formats: tuple[str, ...],
     optimize: int,
     budget: dict[str, int] | None,
+    proof: Proof,
 ) -> None:
     """Compile PATTERN to weights that write its words, and say what they cost."""
     from handcraft.compiler.patterns.program import pattern_program
@@ -54,7 +57,7 @@ def pattern(
         bos=_marker("--bos", bos, numbers=numbers),
         eos=_marker("--eos", eos, numbers=numbers),
     )
-    model = compile_in(program, formats, optimize, budget)[formats[0]].model
+    model = compile_in(program, formats, optimize, budget, proof)[formats[0]].model
     written = write(model, target, formats[0])
     tell_costs(program, model, formats, optimize, budget)
     tell_line("written", written)

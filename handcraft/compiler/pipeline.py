@@ -48,12 +48,13 @@ def compile_program(
     *,
     optimize: int = 1,
     dtype: Format = "float32",
+    proved_in: Sequence[Format] = (),
     budget: Budget | None = None,
     gap: Gap | None = None,
     scale: int | None = None,
     allow_unproved: bool = False,
 ) -> Compiled:
-    """Compile a checked program.
+    """Compile a checked program, to weights of one format that are proved in it and in others.
 
     Raises:
         ProgramError: where something cannot be built, it cannot be proved in the format, or it
@@ -61,28 +62,32 @@ def compile_program(
         HandcraftError: `bad-dtype`, `bad-option`.
     """
     name = format_name(dtype)
+    formats = tuple(dict.fromkeys((name, *map(format_name, proved_in))))
     passes = passes_of(optimize)
     stages = placement(program.typed, passes)
     placed = stages.placed
     if budget is not None:
         check_budget(program, stages, optimize, budget)
     config = config_of(placed, stages.typed.header)
-    scaling = _scaling(placed, config, name, gap, scale)
+    scaling = _scaling(placed, config, formats, gap, scale)
     certificate = certify(placed, config, scaling)
-    if name not in certificate.proved and not allow_unproved:
-        raise refusal(placed, config, name, scaling)
+    unproved = [each for each in formats if each not in certificate.proved]
+    if unproved and not allow_unproved:
+        raise refusal(placed, config, unproved[0], scaling)
     weights = assemble(placed, stages.typed.header, name, scaling)
     description = describe(placed, program, stages.lowered, stages.constructions, certificate)
     model = Model(weights, program.typed.vocabulary, description)
     return Compiled(program, placed.graph, placed, model)
 
 
-def _scaling(placed: Placed, config: Config, dtype: str, gap: object, scale: object) -> Scaling:
+def _scaling(
+    placed: Placed, config: Config, formats: tuple[str, ...], gap: object, scale: object
+) -> Scaling:
     if gap not in (None, "least"):
         message = f"a gap is `least` or left out, not `{gap}`"
         raise HandcraftError("bad-option", message)
     if scale is None:
-        return NO_LEAK if gap is None else least(placed, config, (dtype,))
+        return NO_LEAK if gap is None else least(placed, config, formats)
     if gap is not None:
         raise HandcraftError("bad-option", "`gap` and `scale` both say how scores are scaled")
     if type(scale) is not int or scale < 1 or scale & (scale - 1):
