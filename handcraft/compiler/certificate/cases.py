@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 class Outputs:
     """The writes of an operation, sorted by direction: terms over neurons, and the bias."""
 
-    def __init__(self, targets: Sequence[int], rows: Rows, bias: Rows, n_neuron: int) -> None:
+    def __init__(self, targets: Sequence[int], rows: Rows, bias: Rows) -> None:
         self.targets = np.array(targets, dtype=np.int64)
         self.rows = rows
         self.bias = bias
-        self.n_neuron = n_neuron
 
 
 class Cases:

@@ -86,7 +86,7 @@ LARGEST = column([f.largest for f in FORMATS])
 
 def outward(bound: Floats) -> Floats:
     """Return a bound made larger by the rounding of its own computation, and finite."""
-    larger: Floats = np.minimum(np.nan_to_num(bound * OUTWARD, nan=BEYOND), BEYOND)
+    larger: Floats = np.fmin(bound * OUTWARD, BEYOND)  # also where the bound is no number
     return larger
 
 

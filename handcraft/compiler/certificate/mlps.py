@@ -87,7 +87,7 @@ def _outputs(op: MlpOp, stream: Stream) -> Outputs:
     nothing = [(0, Fraction(0))]
     rows = rows_of([terms.get(t, nothing) for t in targets])
     bias = rows_of([[(0, constants.get(t, Fraction(0)))] for t in targets])
-    return Outputs(targets, rows, bias, len(op.neurons))
+    return Outputs(targets, rows, bias)
 
 
 def _at_start(op: MlpOp, stream: Stream) -> dict[Direction, Number]:
