@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from handcraft.errors import FileError, HandcraftError, InputError
+from handcraft.runtime.sampling import Sampling
 from handcraft.runtime.weights import FORMATS
 
 Format: TypeAlias = DTypeLike
@@ -40,6 +42,43 @@ def real_number(code: str, name: str, given: object) -> float:
         return float(given)
     except OverflowError:
         raise InputError(code, f"{name} is a number that float64 can hold") from None
+
+
+def id_numbers(given: object) -> list[int]:
+    """Return an argument that must be a list of ids; numpy's are taken too.
+
+    Raises:
+        InputError: `bad-ids`.
+    """
+    scalar = isinstance(given, str) or (isinstance(given, np.ndarray) and given.ndim == 0)
+    if scalar or not isinstance(given, Sequence | np.ndarray):
+        found = type(given).__name__
+        raise InputError("bad-ids", f"ids are a list of whole numbers, found `{found}`")
+    return [whole_number("bad-ids", "an id", number) for number in given]
+
+
+def sampling(temperature: object, top_k: object) -> Sampling:
+    """Return how tokens are drawn.
+
+    Raises:
+        InputError: `bad-temperature`, `bad-top-k`.
+    """
+    degree = real_number("bad-temperature", "a temperature", temperature)
+    return Sampling(degree, None if top_k is None else whole_number("bad-top-k", "`top_k`", top_k))
+
+
+def generator(seed: object) -> np.random.Generator:
+    """Return where chance comes from: of one seed always the same.
+
+    Raises:
+        InputError: `bad-seed`.
+    """
+    if seed is None:
+        return np.random.default_rng()
+    number = whole_number("bad-seed", "a seed", seed)
+    if number < 0:
+        raise InputError("bad-seed", f"a seed is a whole number from 0, not `{number}`")
+    return np.random.default_rng(number)
 
 
 def file_path(given: object) -> Path:

@@ -12,20 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from handcraft.runtime.transformer import (
-    Ids,
-    attend,
-    check_ids,
-    embed,
-    feed_forward,
-    finite,
-    normed,
-    queries_keys_values,
-    unembed,
-)
+from handcraft.runtime.transformer import Ids, KeysValues, block, check_ids, embed, unembed
 
 if TYPE_CHECKING:
     from handcraft.runtime.config import Config
+    from handcraft.runtime.encoder_decoder import Source
     from handcraft.runtime.weights import Array, Weights
 
 
@@ -34,20 +25,21 @@ class Cache:
     """The keys and values of the first `length` positions.
 
     `keys` and `values` have one array `[n_head, length, d_head]` for each layer, empty in a
-    layer without heads.
+    layer without heads. `source` has those of the cross heads, which never change.
     """
 
     length: int
     keys: tuple[Array, ...]
     values: tuple[Array, ...]
+    source: Source | None = None
 
 
-def empty_cache(weights: Weights) -> Cache:
-    """Return the cache of a text of which nothing has been read."""
+def empty_cache(weights: Weights, source: Source | None = None) -> Cache:
+    """Return the cache of a text of which nothing has been read, beside its source if any."""
     nothing = tuple(
         np.zeros((layer.n_head, 0, layer.d_head), weights.dtype) for layer in weights.config.layers
     )
-    return Cache(0, nothing, nothing)
+    return Cache(0, nothing, nothing, source)
 
 
 def extend(weights: Weights, cache: Cache, ids: Ids) -> tuple[Cache, Array]:
@@ -65,21 +57,14 @@ def extend(weights: Weights, cache: Cache, ids: Ids) -> tuple[Cache, Array]:
     values: list[Array] = []
     with np.errstate(over="ignore", invalid="ignore"):
         x = embed(weights, ids, first=cache.length)
-        for number, layer in enumerate(weights.config.layers):
-            keys.append(cache.keys[number])
-            values.append(cache.values[number])
-            if layer.n_head:
-                read = normed(weights, f"h.{number}.ln_1", x)
-                q, k, v = queries_keys_values(weights, number, read)
-                keys[-1] = np.concatenate([keys[-1], k], axis=-2)
-                values[-1] = np.concatenate([values[-1], v], axis=-2)
-                heads = attend(weights, number, read, q, keys[-1], values[-1], mask)
-                x = finite(f"stream in layer {number}", x + heads.attn_out)
-            if layer.d_mlp:
-                mlp = feed_forward(weights, number, normed(weights, f"h.{number}.ln_2", x))
-                x = finite(f"stream after layer {number}", x + mlp.mlp_out)
+        for number in range(weights.config.n_layer):
+            earlier = KeysValues(cache.keys[number], cache.values[number])
+            layer = block(weights, number, x, mask, earlier, cache.source)
+            keys.append(earlier.k if layer.attention is None else layer.attention.k)
+            values.append(earlier.v if layer.attention is None else layer.attention.v)
+            x = layer.resid_post
         _, logits = unembed(weights, x)
-    return Cache(length, tuple(keys), tuple(values)), logits
+    return Cache(length, tuple(keys), tuple(values), cache.source), logits
 
 
 def assert_causal(config: Config) -> None:

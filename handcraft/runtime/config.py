@@ -14,17 +14,28 @@ from handcraft.errors import HandcraftError
 Attention: TypeAlias = Literal["causal", "bidirectional"]
 Activation: TypeAlias = Literal["relu", "gelu_new", "gelu"]
 Readout: TypeAlias = Literal["tokens", "values", "number"]
+NormPlace: TypeAlias = Literal["before", "after"]
 
 MOST_LAYERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class LayerConfig:
-    """The sizes of one layer; without heads or without neurons that sublayer is absent."""
+    """The sizes of one layer; without heads or without neurons that sublayer is absent.
+
+    Attributes:
+        n_head: heads that read the layer's own sequence.
+        d_head: their width.
+        d_mlp: neurons.
+        n_cross: heads that read the source, in a model that has one.
+        d_cross: their width.
+    """
 
     n_head: int
     d_head: int
     d_mlp: int
+    n_cross: int = 0
+    d_cross: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +50,15 @@ class Config:
         layers: the sizes of each layer.
         attention: what a position sees: itself and those before it, or all.
         activation: between the two matrices of an MLP; `gelu_new` is GPT-2's, by tanh.
-        layer_norm: normalise before each sublayer and before the unembedding, as GPT-2 does.
+        layer_norm: normalise at each sublayer.
         layer_norm_epsilon: added to the variance.
         tied: the unembedding is `wte.weight`; otherwise it is `lm_head.weight`.
         start: every sequence begins with a token that only the compiler needs.
         readout: what the logits are about: tokens, listed values, or one number.
+        norm_place: `before` normalises what a sublayer and the unembedding read, as GPT-2 does;
+            `after` the sum of the stream and what a sublayer adds, as the first transformer did.
+        encoder: the transformer that reads the source, in a model that has one; of it the stream
+            is read, by the cross-attention, and its unembedding (`wte.weight`) by nothing.
     """
 
     n_ctx: int
@@ -58,6 +73,8 @@ class Config:
     tied: bool = True
     start: bool = False
     readout: Readout = "tokens"
+    norm_place: NormPlace = "before"
+    encoder: Config | None = None
 
     def __post_init__(self) -> None:
         check_config(self)
@@ -104,7 +121,8 @@ def check_config(config: Config) -> None:
             _check_size(f"{name} of layer {number}", getattr(layer, name), least=0)
         if (layer.n_head == 0) != (layer.d_head == 0):
             _refuse(f"layer {number} has {layer.n_head} heads of width {layer.d_head}")
-    for name, known in (("attention", Attention), ("activation", Activation), ("readout", Readout)):
+        _check_cross(config, number, layer)
+    for name, known in _CHOICES:
         if getattr(config, name) not in get_args(known):
             _refuse(f"{name} is one of {', '.join(get_args(known))}, not `{getattr(config, name)}`")
     if not (isfinite(config.layer_norm_epsilon) and config.layer_norm_epsilon >= 0):
@@ -120,6 +138,34 @@ def check_config(config: Config) -> None:
         config.n_vocab - config.start,
     }:
         _refuse(f"tokens are read from {config.n_vocab} logits, not {config.n_out}")
+    if config.encoder is not None:
+        _check_encoder(config.encoder)
+
+
+_CHOICES = (
+    ("attention", Attention),
+    ("activation", Activation),
+    ("readout", Readout),
+    ("norm_place", NormPlace),
+)
+
+
+def _check_cross(config: Config, number: int, layer: LayerConfig) -> None:
+    for name in ("n_cross", "d_cross"):
+        _check_size(f"{name} of layer {number}", getattr(layer, name), least=0)
+    if (layer.n_cross == 0) != (layer.d_cross == 0):
+        _refuse(f"layer {number} has {layer.n_cross} cross heads of width {layer.d_cross}")
+    if layer.n_cross and config.encoder is None:
+        _refuse(f"layer {number} has cross heads, but the model has no encoder to read")
+
+
+def _check_encoder(encoder: Config) -> None:
+    if encoder.encoder is not None:
+        _refuse("an encoder has no encoder of its own")
+    if encoder.attention != "bidirectional":
+        _refuse(f"an encoder reads in both directions, not `{encoder.attention}`")
+    if not encoder.tied:
+        _refuse("an encoder has no unembedding of its own")
 
 
 def _check_size(name: str, size: object, *, least: int) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Value: TypeAlias = int | Fraction | str | bool
 ResultKind: TypeAlias = Literal["predict", "allow", "logits", "output"]
 OperationKind: TypeAlias = Literal["embedding", "head", "mlp", "unembed"]
+SequenceName: TypeAlias = Literal["source", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class ResidualVariable:
         line: the line of the program, where it comes from one.
         layers: the first and the last layer in which the directions are this variable's: -1 is
             the embedding, the number of layers the unembedding; None if unknown.
+        sequence: whose residual stream it is in: `tokens`, or `source` for the encoder's.
     """
 
     name: str
@@ -71,6 +73,7 @@ class ResidualVariable:
     meaning: str
     line: int | None = None
     layers: tuple[int, int] | None = None
+    sequence: SequenceName = "tokens"
 
     @property
     def last_direction(self) -> int:
@@ -90,6 +93,9 @@ class Operation:
         line: the line of the program, where it comes from one.
         last: the last neuron; None for what has no neurons, or if unknown.
         others: further lines of which it does something.
+        sequence: where it stands: `source` in the encoder, `tokens` anywhere else.
+        across: a head that reads the source from here; the cross heads of a layer are counted
+            from 0 again.
     """
 
     layer: int
@@ -99,6 +105,8 @@ class Operation:
     line: int | None
     last: int | None = None
     others: tuple[int, ...] = ()
+    sequence: SequenceName = "tokens"
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +139,8 @@ class Description:
         certificate: what was proved, if anything.
         formats: the floating-point formats that can tell apart all that the model decides on;
             empty if unknown.
-        sequences: the names of the sequences that the model reads.
+        sequences: the names of the sequences that the model reads: `tokens`, and before it
+            `source` where there is an encoder.
         guide: which texts it can go on with, where it predicts what a pattern says.
     """
 
@@ -145,7 +154,7 @@ class Description:
     provenance: Mapping[str, str] = field(default_factory=dict)
     certificate: Certificate | None = None
     formats: tuple[str, ...] = ()
-    sequences: tuple[str, ...] = ("tokens",)
+    sequences: tuple[SequenceName, ...] = ("tokens",)
     guide: Guide | None = None
 
     def __post_init__(self) -> None:

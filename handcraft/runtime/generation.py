@@ -13,6 +13,7 @@ import numpy as np
 
 from handcraft.errors import InputError
 from handcraft.runtime.cache import Cache, empty_cache, extend
+from handcraft.runtime.encoder_decoder import read_source
 from handcraft.runtime.sampling import Sampling, forbid, sample
 from handcraft.runtime.transformer import Ids, forward
 
@@ -33,6 +34,11 @@ class Generation:
     tokens: tuple[Token, ...]
     stop_reason: StopReason
 
+    @property
+    def steps(self) -> int:
+        """How often the model was asked: once for each token, and once for `eos`."""
+        return len(self.tokens) + (self.stop_reason == "eos")
+
 
 def generate(
     weights: Weights,
@@ -45,6 +51,7 @@ def generate(
     slide: bool,
     generator: np.random.Generator,
     check: Callable[[tuple[Token, ...]], None],
+    source: Ids | None = None,
 ) -> Generation:
     """Write up to n tokens after a text.
 
@@ -58,9 +65,10 @@ def generate(
         slide: go on beyond the context, reading the end of the text.
         generator: where chance comes from.
         check: refuses a text that nothing can follow.
+        source: what the encoder reads, in a model that has one; such a text never slides.
     """
     written: list[Token] = []
-    cache: Cache | None = None
+    cache = empty_cache(weights, None if source is None else read_source(weights, source))
     while len(written) < n:
         if len(tokens) > weights.config.context and not slide:
             return Generation(tuple(written), "context")
@@ -103,15 +111,14 @@ def window(config: Config, vocabulary: Vocabulary, tokens: tuple[Token, ...]) ->
 
 
 def _next_logits(
-    weights: Weights, vocabulary: Vocabulary, tokens: tuple[Token, ...], cache: Cache | None
-) -> tuple[Array, Cache | None]:
-    """Return the logits after the text, and the cache if the next token can use it."""
+    weights: Weights, vocabulary: Vocabulary, tokens: tuple[Token, ...], cache: Cache
+) -> tuple[Array, Cache]:
+    """Return the logits after the text, and the cache with what the next token can use."""
     config = weights.config
     ids = window(config, vocabulary, tokens)
     if config.attention == "bidirectional":
-        return forward(weights, ids).logits[-1], None
-    moved = len(tokens) > config.context
-    if cache is None or moved:
-        cache = empty_cache(weights)
+        return forward(weights, ids, source=cache.source).logits[-1], cache
+    if len(tokens) > config.context:
+        cache = empty_cache(weights, cache.source)
     cache, logits = extend(weights, cache, ids[cache.length :])
     return logits[-1], cache

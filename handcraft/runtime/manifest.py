@@ -9,11 +9,18 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn, TypeVar, cast, get_args
+from typing import cast, get_args
 
 from handcraft.errors import HandcraftError
 from handcraft.runtime.certificate import Certificate, HeadBound, Threshold, Verdict
-from handcraft.runtime.config import Activation, Attention, Config, LayerConfig, Readout
+from handcraft.runtime.config import (
+    Activation,
+    Attention,
+    Config,
+    LayerConfig,
+    NormPlace,
+    Readout,
+)
 from handcraft.runtime.description import (
     Description,
     FoldedLine,
@@ -22,47 +29,40 @@ from handcraft.runtime.description import (
     OperationKind,
     ResidualVariable,
     ResultKind,
+    SequenceName,
     Value,
 )
 from handcraft.runtime.guide import Guide
+from handcraft.runtime.json_node import Node, read_json, spare
 from handcraft.runtime.vocabulary import Kind, Token, Vocabulary
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FORMAT = 1
 """The number of the file format; a reader refuses larger ones."""
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a file says beside its arrays."""
+    """What a file says beside its arrays; a source vocabulary only where there is an encoder."""
 
     config: Config
     vocabulary: Vocabulary
     description: Description
+    source_vocabulary: Vocabulary | None = None
 
 
 def write_manifest(manifest: Manifest) -> str:
     """Return the manifest as sorted JSON in ASCII: the same manifest, the same text."""
-    vocabulary, description = manifest.vocabulary, manifest.description
+    description, source = manifest.description, manifest.source_vocabulary
     members = {
         "format": FORMAT,
-        "config": asdict(manifest.config),
-        "vocabulary": {
-            "kind": vocabulary.kind,
-            "tokens": vocabulary.tokens,
-            "bos": vocabulary.bos,
-            "eos": vocabulary.eos,
-        },
+        "config": spare(asdict(manifest.config)),
+        "vocabulary": _vocabulary_text(manifest.vocabulary),
         "kind": description.kind,
         "outputs": _outputs_text(description.outputs),
         "margin": description.margin,
         "window_safe": description.window_safe,
-        "residual": [asdict(variable) for variable in description.residual],
-        "operations": [asdict(operation) for operation in description.operations],
+        "residual": [spare(asdict(variable)) for variable in description.residual],
+        "operations": [spare(asdict(operation)) for operation in description.operations],
         "folded": [asdict(line) for line in description.folded],
         "provenance": dict(description.provenance),
         "certificate": None if description.certificate is None else asdict(description.certificate),
@@ -70,6 +70,8 @@ def write_manifest(manifest: Manifest) -> str:
         "sequences": description.sequences,
         "guide": None if description.guide is None else asdict(description.guide),
     }
+    if source is not None:
+        members["source_vocabulary"] = _vocabulary_text(source)
     return json.dumps(members, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -79,17 +81,12 @@ def read_manifest(text: str) -> Manifest:
     Raises:
         HandcraftError: `bad-manifest`, or what the records themselves refuse.
     """
-    try:
-        parsed = json.loads(text, object_pairs_hook=_members, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise HandcraftError("bad-manifest", "its JSON is nested too deeply") from None
-    except ValueError as error:
-        raise HandcraftError("bad-manifest", f"its JSON is broken ({error})") from None
-    root = _Node(parsed, "")
+    root = read_json(text)
     _check_format(root)
     members = root.members(
         "format config vocabulary kind outputs margin window_safe residual operations folded"
-        " provenance certificate formats sequences guide"
+        " provenance certificate formats sequences guide",
+        spared="source_vocabulary",
     )
     certificate = members["certificate"]
     description = Description(
@@ -103,97 +100,19 @@ def read_manifest(text: str) -> Manifest:
         provenance={name: node.text() for name, node in members["provenance"].named().items()},
         certificate=None if certificate.value is None else _certificate(certificate),
         formats=tuple(node.text() for node in members["formats"].items()),
-        sequences=tuple(node.text() for node in members["sequences"].items()),
+        sequences=tuple(map(_sequence, members["sequences"].items())),
         guide=None if members["guide"].value is None else _guide(members["guide"]),
     )
-    return Manifest(_config(members["config"]), _vocabulary(members["vocabulary"]), description)
+    source = members["source_vocabulary"]
+    return Manifest(
+        _config(members["config"]),
+        _vocabulary(members["vocabulary"]),
+        description,
+        None if source.value is None else _vocabulary(source),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A value of the JSON and the path to it."""
-
-    value: object
-    path: str
-
-    def mapping(self) -> Mapping[str, object]:
-        if not isinstance(self.value, dict):
-            self.refuse("an object")
-        return self.value
-
-    def named(self) -> dict[str, _Node]:
-        return {
-            name: _Node(value, f"{self.path}.{name}".strip("."))
-            for name, value in self.mapping().items()
-        }
-
-    def members(self, names: str) -> dict[str, _Node]:
-        found = self.named()
-        expected = names.split()
-        for name in expected:
-            if name not in found:
-                raise HandcraftError(
-                    "bad-manifest", f"`{f'{self.path}.{name}'.strip('.')}` is missing in its JSON"
-                )
-        if len(found) > len(expected):
-            extra = min(set(found) - set(expected))
-            raise HandcraftError("bad-manifest", f"`{found[extra].path}` is unknown in its JSON")
-        return found
-
-    def items(self) -> list[_Node]:
-        if not isinstance(self.value, list):
-            self.refuse("a list")
-        return [_Node(value, f"{self.path}[{n}]") for n, value in enumerate(self.value)]
-
-    def text(self) -> str:
-        if not isinstance(self.value, str):
-            self.refuse("text")
-        return self.value
-
-    def flag(self) -> bool:
-        if not isinstance(self.value, bool):
-            self.refuse("true or false")
-        return self.value
-
-    def integer(self) -> int:
-        if not isinstance(self.value, int) or isinstance(self.value, bool):
-            self.refuse("a whole number")
-        return self.value
-
-    def number(self) -> float:
-        if not isinstance(self.value, int | float) or isinstance(self.value, bool):
-            self.refuse("a number")
-        try:
-            return float(self.value)
-        except OverflowError:
-            self.refuse("a number within float64")
-
-    def one_of(self, names: tuple[T, ...]) -> T:
-        found = next((name for name in names if name == self.value), None)
-        if found is None:
-            self.refuse(f"one of {', '.join(map(str, names))}")
-        return found
-
-    def refuse(self, expected: str) -> NoReturn:
-        found = repr(self.value)
-        short = found if len(found) <= 40 else f"{found[:37]}..."
-        raise HandcraftError(
-            "bad-manifest", f"`{self.path or 'the whole'}` of its JSON is `{short}`, not {expected}"
-        )
-
-
-def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise HandcraftError("bad-manifest", "its JSON has a name twice")
-    return members
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise HandcraftError("bad-manifest", f"its JSON has the number `{name}`")
-
-
-def _check_format(root: _Node) -> None:
+def _check_format(root: Node) -> None:
     found = root.mapping().get("format")
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise HandcraftError("bad-manifest", "it has no format number")
@@ -205,11 +124,13 @@ def _check_format(root: _Node) -> None:
         )
 
 
-def _config(node: _Node) -> Config:
+def _config(node: Node) -> Config:
     members = node.members(
         "n_ctx n_vocab d_model n_out layers attention activation layer_norm"
-        " layer_norm_epsilon tied start readout"
+        " layer_norm_epsilon tied start readout",
+        spared="norm_place encoder",
     )
+    encoder = members["encoder"]
     return Config(
         n_ctx=members["n_ctx"].integer(),
         n_vocab=members["n_vocab"].integer(),
@@ -225,17 +146,23 @@ def _config(node: _Node) -> Config:
         tied=members["tied"].flag(),
         start=members["start"].flag(),
         readout=members["readout"].one_of(cast("tuple[Readout, ...]", get_args(Readout))),
+        norm_place=members["norm_place"].one_of(cast("tuple[NormPlace, ...]", get_args(NormPlace))),
+        encoder=None if encoder.value is None else _encoder(encoder),
     )
 
 
-def _layer(node: _Node) -> LayerConfig:
-    members = node.members("n_head d_head d_mlp")
-    return LayerConfig(
-        members["n_head"].integer(), members["d_head"].integer(), members["d_mlp"].integer()
-    )
+def _encoder(node: Node) -> Config:
+    if "encoder" in node.mapping():
+        node.refuse("an encoder without one of its own")
+    return _config(node)
 
 
-def _vocabulary(node: _Node) -> Vocabulary:
+def _layer(node: Node) -> LayerConfig:
+    members = node.members("n_head d_head d_mlp", spared="n_cross d_cross")
+    return LayerConfig(**{name: size.integer() for name, size in members.items()})
+
+
+def _vocabulary(node: Node) -> Vocabulary:
     members = node.members("kind tokens bos eos")
     return Vocabulary(
         members["kind"].one_of(cast("tuple[Kind, ...]", get_args(Kind))),
@@ -245,16 +172,16 @@ def _vocabulary(node: _Node) -> Vocabulary:
     )
 
 
-def _token(node: _Node) -> Token:
+def _token(node: Node) -> Token:
     return node.value if isinstance(node.value, str) else node.integer()
 
 
-def _token_or_none(node: _Node) -> Token | None:
+def _token_or_none(node: Node) -> Token | None:
     return None if node.value is None else _token(node)
 
 
-def _variable(node: _Node) -> ResidualVariable:
-    members = node.members("name first_direction labels meaning line layers")
+def _variable(node: Node) -> ResidualVariable:
+    members = node.members("name first_direction labels meaning line layers", spared="sequence")
     layers = members["layers"]
     return ResidualVariable(
         members["name"].text(),
@@ -263,10 +190,11 @@ def _variable(node: _Node) -> ResidualVariable:
         members["meaning"].text(),
         _integer_or_none(members["line"]),
         None if layers.value is None else _pair(layers, "a first and a last layer"),
+        _sequence(members["sequence"]),
     )
 
 
-def _certificate(node: _Node) -> Certificate:
+def _certificate(node: Node) -> Certificate:
     members = node.members("verdicts heads thresholds")
     return Certificate(
         tuple(map(_verdict, members["verdicts"].items())),
@@ -275,7 +203,7 @@ def _certificate(node: _Node) -> Certificate:
     )
 
 
-def _verdict(node: _Node) -> Verdict:
+def _verdict(node: Node) -> Verdict:
     members = node.members("format proved error margin reason")
     return Verdict(
         members["format"].text(),
@@ -286,7 +214,7 @@ def _verdict(node: _Node) -> Verdict:
     )
 
 
-def _head_bound(node: _Node) -> HeadBound:
+def _head_bound(node: Node) -> HeadBound:
     members = node.members("name layer index gap leaks")
     return HeadBound(
         members["name"].text(),
@@ -297,7 +225,7 @@ def _head_bound(node: _Node) -> HeadBound:
     )
 
 
-def _threshold(node: _Node) -> Threshold:
+def _threshold(node: Node) -> Threshold:
     members = node.members("name layer index margins")
     return Threshold(
         members["name"].text(),
@@ -307,8 +235,8 @@ def _threshold(node: _Node) -> Threshold:
     )
 
 
-def _operation(node: _Node) -> Operation:
-    members = node.members("layer kind index text line last others")
+def _operation(node: Node) -> Operation:
+    members = node.members("layer kind index text line last others", spared="sequence across")
     return Operation(
         members["layer"].integer(),
         members["kind"].one_of(cast("tuple[OperationKind, ...]", get_args(OperationKind))),
@@ -317,15 +245,21 @@ def _operation(node: _Node) -> Operation:
         _integer_or_none(members["line"]),
         _integer_or_none(members["last"]),
         tuple(line.integer() for line in members["others"].items()),
+        _sequence(members["sequence"]),
+        members["across"].flag(),
     )
 
 
-def _folded(node: _Node) -> FoldedLine:
+def _sequence(node: Node) -> SequenceName:
+    return node.one_of(cast("tuple[SequenceName, ...]", get_args(SequenceName)))
+
+
+def _folded(node: Node) -> FoldedLine:
     members = node.members("line text")
     return FoldedLine(members["line"].integer(), members["text"].text())
 
 
-def _guide(node: _Node) -> Guide:
+def _guide(node: Node) -> Guide:
     members = node.members("symbols rows words")
     return Guide(
         tuple(map(_token, members["symbols"].items())),
@@ -334,15 +268,20 @@ def _guide(node: _Node) -> Guide:
     )
 
 
-def _integer_or_none(node: _Node) -> int | None:
+def _integer_or_none(node: Node) -> int | None:
     return None if node.value is None else node.integer()
 
 
-def _pair(node: _Node, expected: str) -> tuple[int, int]:
+def _pair(node: Node, expected: str) -> tuple[int, int]:
     numbers = [part.integer() for part in node.items()]
     if len(numbers) != 2:
         node.refuse(expected)
     return numbers[0], numbers[1]
+
+
+def _vocabulary_text(vocabulary: Vocabulary) -> object:
+    names = ("kind", "tokens", "bos", "eos")
+    return {name: getattr(vocabulary, name) for name in names}
 
 
 def _outputs_text(outputs: tuple[Value, ...] | Lattice) -> object:
@@ -357,7 +296,7 @@ def _fraction_text(value: Fraction) -> list[int]:
     return [value.numerator, value.denominator]
 
 
-def _outputs(node: _Node) -> tuple[Value, ...] | Lattice:
+def _outputs(node: Node) -> tuple[Value, ...] | Lattice:
     if isinstance(node.value, list):
         return tuple(map(_value, node.items()))
     members = node.members("low high unit parts")
@@ -369,13 +308,13 @@ def _outputs(node: _Node) -> tuple[Value, ...] | Lattice:
     )
 
 
-def _value(node: _Node) -> Value:
+def _value(node: Node) -> Value:
     if isinstance(node.value, list):
         return _fraction(node)
     return node.value if isinstance(node.value, str | bool) else node.integer()
 
 
-def _fraction(node: _Node) -> Fraction:
+def _fraction(node: Node) -> Fraction:
     numerator, denominator = _pair(node, "a numerator and a denominator")
     if denominator < 1:
         node.refuse("a numerator and a denominator")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-import numpy as np
-
 from handcraft.errors import HandcraftError, InputError
-from handcraft.runtime.arguments import format_name, real_number, whole_number
-from handcraft.runtime.generation import generate, never_produced, window
-from handcraft.runtime.readout import Result, check_readout, read_values
-from handcraft.runtime.sampling import Sampling, forbid, greedy, probabilities
+from handcraft.runtime.arguments import format_name, generator, id_numbers, sampling, whole_number
+from handcraft.runtime.batches import Input, logits_of
+from handcraft.runtime.encoder_decoder import read_source
+from handcraft.runtime.generation import Generation, generate, never_produced, window
+from handcraft.runtime.readout import Result, check_readout, check_source, read_values
+from handcraft.runtime.sampling import forbid, greedy, probabilities
+from handcraft.runtime.texts import Reading, read_each, read_texts, source_ids, text_ids
 from handcraft.runtime.transformer import Ids, forward
-from handcraft.runtime.vocabulary import Text, Token, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
     from handcraft.runtime.arguments import Format
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from handcraft.runtime.description import Description
     from handcraft.runtime.generation import StopReason
     from handcraft.runtime.trace import Trace
+    from handcraft.runtime.vocabulary import Text, Token, Vocabulary
     from handcraft.runtime.weights import Array, Weights
 
-Tokens: TypeAlias = tuple[Token, ...]
 Shares: TypeAlias = "dict[Token, float]"
 
-LARGEST_PASS = 1 << 23
-"""Numbers that one forward pass of a batch may keep; longer batches take several."""
+MOST_WRITTEN = 10
+"""Tokens that `complete` writes at most where it is not told how many, and there is no source."""
 
 
 class Model:
@@ -41,27 +40,37 @@ class Model:
     every item is a token of the vocabulary, and so is an empty list; any other list of strings,
     and every list of lists, is a batch of texts, for which the answer is a list.
 
+    A model with an encoder (`config.encoder`) reads two sequences. There `text` is the source,
+    and `target` what is written already, without `bos` if you like. With a batch of sources, a
+    string is the target of each, and a list has one for each.
+
     Attributes:
         parameters: the arrays with their config.
-        vocabulary: the tokens.
+        vocabulary: the tokens; of two sequences, the target's.
         description: what the logits mean, and which component computes what.
-        stop_reasons: why the last `complete` stopped writing after each of its texts: `eos`,
-            `length` or `context`.
+        source_vocabulary: the tokens of the source, in a model that has one.
+        generations: what the last `complete` wrote after each of its texts, and why it stopped.
 
     Raises:
-        HandcraftError: `bad-model` where the three parts do not fit together.
+        HandcraftError: `bad-model` where the parts do not fit together.
     """
 
     def __init__(
-        self, parameters: Weights, vocabulary: Vocabulary, description: Description
+        self,
+        parameters: Weights,
+        vocabulary: Vocabulary,
+        description: Description,
+        source_vocabulary: Vocabulary | None = None,
     ) -> None:
         check_readout(parameters.config, vocabulary, description)
+        check_source(parameters.config, source_vocabulary)
         if description.guide is not None:
             description.guide.check_symbols(vocabulary)
         self.parameters = parameters
         self.vocabulary = vocabulary
         self.description = description
-        self.stop_reasons: tuple[StopReason, ...] = ()
+        self.source_vocabulary = source_vocabulary
+        self.generations: tuple[Generation, ...] = ()
 
     @property
     def weights(self) -> Mapping[str, Array]:
@@ -79,9 +88,14 @@ class Model:
         return self.description.certificate
 
     @property
+    def stop_reasons(self) -> tuple[StopReason, ...]:
+        """Why the last `complete` stopped after each of its texts: `eos`, `length`, `context`."""
+        return tuple(generation.stop_reason for generation in self.generations)
+
+    @property
     def stop_reason(self) -> StopReason | None:
         """Why the last `complete` stopped; of a batch, why its last text did."""
-        return self.stop_reasons[-1] if self.stop_reasons else None
+        return self.stop_reasons[-1] if self.generations else None
 
     def __repr__(self) -> str:
         name = self.description.provenance.get("program", "model")
@@ -94,7 +108,7 @@ class Model:
     def complete(
         self,
         text: str,
-        n: int = ...,
+        n: int | None = ...,
         *,
         temperature: float = ...,
         top_k: int | None = ...,
@@ -105,7 +119,7 @@ class Model:
     def complete(
         self,
         text: Sequence[Any],
-        n: int = ...,
+        n: int | None = ...,
         *,
         temperature: float = ...,
         top_k: int | None = ...,
@@ -115,7 +129,7 @@ class Model:
     def complete(
         self,
         text: str | Sequence[Any],
-        n: int = 10,
+        n: int | None = None,
         *,
         temperature: float = 0.0,
         top_k: int | None = None,
@@ -128,84 +142,96 @@ class Model:
         not proved to be safe; `stop_reason` says which.
 
         Args:
-            text: what to go on from; of a long text the last `context` tokens are read.
-            n: how many tokens at most.
+            text: what to go on from; of a long text the last `context` tokens are read. The
+                source, if the model has one: then it writes a whole text of its own.
+            n: how many tokens at most: 10 if not given; with a source, what the context holds.
             temperature: 0 takes the most probable token, ties by place in the vocabulary.
             top_k: draw only from so many tokens.
             seed: the same seed gives the same text; a batch draws from it text by text.
-            slide: go on beyond the context in any case.
+            slide: go on beyond the context in any case, which no text with a source can.
 
         Raises:
             InputError: `no-continuation` for an `output` program; `unknown-token`, `empty-text`,
-                `bad-temperature`, `bad-top-k`, `bad-length`, `bad-seed`; of a pattern `dead-text`
+                `bad-temperature`, `bad-top-k`, `bad-length`, `bad-seed`, `bad-slide`; `too-long`
+                for a source; of a pattern `dead-text`
                 where no word begins with the text, `finished-text` where nothing can follow.
         """
         self._check_predicts("complete")
-        sampling = _sampling(temperature, top_k)
-        n = whole_number("bad-length", "`n`", n)
-        if n < 0:
-            raise InputError("bad-length", f"cannot write {n} tokens")
-        generator = _generator(seed)
-        texts, is_batch = self._texts(text)
-        generations = [
+        how = sampling(temperature, top_k)
+        most = self._most_written(n)
+        if slide and self.source_vocabulary is not None:
+            raise InputError("bad-slide", "a text that is written from a source never slides")
+        chance = generator(seed)
+        readings, is_batch = self._readings(text, "")
+        self.generations = tuple(
             generate(
                 self.parameters,
                 self.vocabulary,
-                tokens,
-                n,
-                sampling=sampling,
+                reading.tokens,
+                most,
+                sampling=how,
                 margin=self.description.margin,
-                slide=slide or self.description.window_safe,
-                generator=generator,
+                slide=slide or (reading.source is None and self.description.window_safe),
+                generator=chance,
                 check=self._check_goes_on,
+                source=self._source_ids(reading),
             )
-            for tokens in texts
-        ]
-        self.stop_reasons = tuple(generation.stop_reason for generation in generations)
-        written = [self.vocabulary.join(generation.tokens) for generation in generations]
+            for reading in readings
+        )
+        written = [self.vocabulary.join(generation.tokens) for generation in self.generations]
         return written if is_batch else written[0]
 
     @overload
-    def predict(self, text: str) -> Token: ...
+    def predict(self, text: str, target: Text = ...) -> Token: ...
     @overload
-    def predict(self, text: Sequence[Any]) -> Token | list[Token]: ...
-    def predict(self, text: str | Sequence[Any]) -> Token | list[Token]:
+    def predict(self, text: Sequence[Any], target: Sequence[Any] = ...) -> Token | list[Token]: ...
+    def predict(
+        self, text: str | Sequence[Any], target: str | Sequence[Any] = ""
+    ) -> Token | list[Token]:
         """Return the most probable next token; of equal ones the first in the vocabulary.
 
         Raises:
             InputError: as `complete`.
         """
         self._check_predicts("predict")
-        texts, is_batch = self._texts(text)
+        readings, is_batch = self._readings(text, target)
         found = [
             self.vocabulary.tokens[greedy(self._possible(logits), self.description.margin)]
-            for logits in self._last_logits(texts)
+            for logits in self._last_logits(readings)
         ]
         return found if is_batch else found[0]
 
     @overload
-    def probabilities(self, text: str) -> Shares: ...
+    def probabilities(self, text: str, target: Text = ...) -> Shares: ...
     @overload
-    def probabilities(self, text: Sequence[Any]) -> Shares | list[Shares]: ...
-    def probabilities(self, text: str | Sequence[Any]) -> Shares | list[Shares]:
+    def probabilities(
+        self, text: Sequence[Any], target: Sequence[Any] = ...
+    ) -> Shares | list[Shares]: ...
+    def probabilities(
+        self, text: str | Sequence[Any], target: str | Sequence[Any] = ""
+    ) -> Shares | list[Shares]:
         """Return the probability of each token to be the next; `bos` has none.
 
         Raises:
             InputError: as `complete`.
         """
         self._check_predicts("probabilities")
-        texts, is_batch = self._texts(text)
+        readings, is_batch = self._readings(text, target)
         found = []
-        for logits in self._last_logits(texts):
+        for logits in self._last_logits(readings):
             shares = probabilities(self._possible(logits)).tolist()
             found.append(dict(zip(self.vocabulary.tokens, shares, strict=True)))
         return found if is_batch else found[0]
 
     @overload
-    def run(self, text: str) -> list[Result]: ...
+    def run(self, text: str, target: Text = ...) -> list[Result]: ...
     @overload
-    def run(self, text: Sequence[Any]) -> list[Result] | list[list[Result]]: ...
-    def run(self, text: str | Sequence[Any]) -> list[Result] | list[list[Result]]:
+    def run(
+        self, text: Sequence[Any], target: Sequence[Any] = ...
+    ) -> list[Result] | list[list[Result]]: ...
+    def run(
+        self, text: str | Sequence[Any], target: str | Sequence[Any] = ""
+    ) -> list[Result] | list[list[Result]]:
         """Return what the model says at each position of a text, `bos` left out.
 
         The next token for `predict` and `logits` programs, the tuple of the next tokens for
@@ -214,29 +240,37 @@ class Model:
         Raises:
             InputError: `too-long`, `unknown-token`, `empty-text`.
         """
-        texts, is_batch = self._texts(text)
-        found = self._run_texts(texts)
+        readings, is_batch = self._readings(text, target)
+        found = self._run(readings)
         return found if is_batch else found[0]
 
-    def run_batch(self, texts: Sequence[Text]) -> list[list[Result]]:
-        """Return `run` of each text, computed side by side."""
-        return self._run_texts(self._split_all(texts))
+    def run_batch(
+        self, texts: Sequence[Text], targets: Sequence[Text] | None = None
+    ) -> list[list[Result]]:
+        """Return `run` of each text, or each source and target, computed side by side."""
+        return self._run(read_each(self.vocabulary, self.source_vocabulary, texts, targets))
 
-    def trace(self, text: Text) -> Trace:
+    def trace(self, text: Text, target: Text = "") -> Trace:
         """Return all activations on one text, a hidden start token included.
 
         Raises:
             InputError: `too-long`, `unknown-token`, `empty-text`.
         """
-        return forward(self.parameters, self.encode(text))
+        (reading,) = read_each(self.vocabulary, self.source_vocabulary, [text], [target])
+        ids = text_ids(self.config, self.vocabulary, reading.tokens)
+        read = self._source_ids(reading)
+        source = None if read is None else read_source(self.parameters, read)
+        return forward(self.parameters, ids, source=source)
 
-    def logits(self, text: Text) -> Array:
+    def logits(self, text: Text, target: Text = "") -> Array:
         """Return the logits `[n_seq, n_out]` at the tokens of one text, `bos` included.
+
+        With a source these are the tokens of the target.
 
         Raises:
             InputError: `too-long`, `unknown-token`, `empty-text`.
         """
-        return self.trace(text).logits[int(self.config.start) :]
+        return self.trace(text, target).logits[int(self.config.start) :]
 
     def encode(self, text: Text) -> Ids:
         """Return the ids that the transformer sees: start token, `bos`, text.
@@ -244,7 +278,18 @@ class Model:
         Raises:
             InputError: `too-long`, `unknown-token`, `empty-text`.
         """
-        return self._ids(self.vocabulary.split(text))
+        return text_ids(self.config, self.vocabulary, self.vocabulary.split(text))
+
+    def encode_source(self, source: Text) -> Ids:
+        """Return the ids that the encoder sees: a start token, if it needs one, and the source.
+
+        Raises:
+            InputError: `too-long`, `unknown-token`; `no-source` where there is no encoder.
+        """
+        encoder, vocabulary = self.config.encoder, self.source_vocabulary
+        if encoder is None or vocabulary is None:
+            raise InputError("no-source", "this model has no encoder", help="use `encode`")
+        return source_ids(encoder, vocabulary, vocabulary.split(source))
 
     def decode(self, ids: Sequence[int] | Ids) -> str:
         """Return the text of ids; a hidden start token has none.
@@ -253,7 +298,7 @@ class Model:
             InputError: `unknown-id`, `bad-ids`.
         """
         tokens = []
-        for number in _whole_numbers(ids):
+        for number in id_numbers(ids):
             if not 0 <= number < self.config.n_vocab:
                 raise InputError("unknown-id", f"ids are from 0 to {self.config.n_vocab - 1}")
             if number != self.config.start_id:
@@ -280,12 +325,12 @@ class Model:
             HandcraftError: `bad-dtype`; `format` where the compiler knows that the format is too
                 coarse.
         """
-        name = format_name(dtype)
-        formats = self.description.formats
+        name, formats = format_name(dtype), self.description.formats
         if formats and name not in formats:
             message = f"the model decides between numbers that {name} cannot tell apart"
             raise HandcraftError("format", message, help=f"use {' or '.join(formats)}")
-        return Model(self.parameters.astype(name), self.vocabulary, self.description)
+        parameters = self.parameters.astype(name)
+        return Model(parameters, self.vocabulary, self.description, self.source_vocabulary)
 
     def _check_predicts(self, name: str) -> None:
         if self.description.kind == "output":
@@ -295,44 +340,47 @@ class Model:
                 help="use `run`",
             )
 
-    def _texts(self, text: str | Sequence[Any]) -> tuple[list[Tokens], bool]:
-        """Return the tokens of each text, and whether there was a batch of them."""
-        if not isinstance(text, str | bytes) and isinstance(text, Sequence):
-            nested = any(isinstance(item, list | tuple) for item in text)
-            strings = all(isinstance(item, str) for item in text)
-            if nested or (strings and not all(item in self.vocabulary for item in text)):
-                return self._split_all(text), True
-        return [self.vocabulary.split(text)], False
+    def _most_written(self, n: object) -> int:
+        if n is None:
+            # One more than fits, so that what stops a text is the context and not its length.
+            return MOST_WRITTEN if self.config.encoder is None else self.config.context + 1
+        most = whole_number("bad-length", "`n`", n)
+        if most < 0:
+            raise InputError("bad-length", f"cannot write {most} tokens")
+        return most
 
-    def _split_all(self, texts: Sequence[Text]) -> list[Tokens]:
-        return [
-            self.vocabulary.split(text, f"<input {number}>") for number, text in enumerate(texts)
-        ]
+    def _readings(
+        self, text: str | Sequence[Any], target: str | Sequence[Any]
+    ) -> tuple[list[Reading], bool]:
+        return read_texts(self.vocabulary, self.source_vocabulary, text, target)
 
-    def _ids(self, tokens: Tokens) -> Ids:
-        if len(tokens) > self.config.context:
-            counted = "" if self.vocabulary.bos is None else f" with `{self.vocabulary.bos}`"
-            raise InputError(
-                "too-long",
-                f"the text has {len(tokens)} tokens{counted}, the context is {self.config.context}",
-                help="shorten the text, or compile the program with a larger context",
-            )
-        return window(self.config, self.vocabulary, tokens)
+    def _source_ids(self, reading: Reading) -> Ids | None:
+        encoder, vocabulary = self.config.encoder, self.source_vocabulary
+        if reading.source is None or encoder is None or vocabulary is None:
+            return None
+        return source_ids(encoder, vocabulary, reading.source)
 
-    def _run_texts(self, texts: list[Tokens]) -> list[list[Result]]:
+    def _run(self, readings: list[Reading]) -> list[list[Result]]:
         hidden = self.config.start + (self.vocabulary.bos is not None)
         return [
             read_values(self.config, self.vocabulary, self.description, rows[hidden:])
-            for rows in self._logits([self._ids(tokens) for tokens in texts])
+            for rows in self._logits(readings, text_ids)
         ]
 
-    def _last_logits(self, texts: list[Tokens]) -> list[Array]:
-        for tokens in texts:
-            self._check_goes_on(tokens)
-        ids = [window(self.config, self.vocabulary, tokens) for tokens in texts]
-        return [rows[-1] for rows in self._logits(ids)]
+    def _last_logits(self, readings: list[Reading]) -> list[Array]:
+        for reading in readings:
+            self._check_goes_on(reading.tokens)
+        ids_of = window if self.config.encoder is None else text_ids
+        return [rows[-1] for rows in self._logits(readings, ids_of)]
 
-    def _check_goes_on(self, tokens: Tokens) -> None:
+    def _logits(self, readings: list[Reading], ids_of: Callable[..., Ids]) -> list[Array]:
+        inputs = [
+            Input(ids_of(self.config, self.vocabulary, each.tokens), self._source_ids(each))
+            for each in readings
+        ]
+        return logits_of(self.parameters, inputs)
+
+    def _check_goes_on(self, tokens: tuple[Token, ...]) -> None:
         """Refuse a text of which a pattern says that nothing can follow, as far as that is known.
 
         Of a text beyond the context it is known where its end decides.
@@ -344,49 +392,3 @@ class Model:
 
     def _possible(self, logits: Array) -> Array:
         return forbid(logits[: len(self.vocabulary)], never_produced(self.vocabulary))
-
-    def _logits(self, sequences: list[Ids]) -> list[Array]:
-        """Return the logits `[n_seq, n_out]` of each sequence, in padded passes of bounded size."""
-        found: list[Array] = []
-        for batch in _batches(self.config, sequences):
-            lengths = np.array([len(ids) for ids in batch])
-            padded = np.zeros((len(batch), lengths.max()), dtype=np.int64)
-            for row, ids in zip(padded, batch, strict=True):
-                row[: len(ids)] = ids
-            logits = forward(self.parameters, padded, lengths).logits
-            found += [rows[:length] for rows, length in zip(logits, lengths, strict=True)]
-        return found
-
-
-def _sampling(temperature: object, top_k: object) -> Sampling:
-    degree = real_number("bad-temperature", "a temperature", temperature)
-    return Sampling(degree, None if top_k is None else whole_number("bad-top-k", "`top_k`", top_k))
-
-
-def _generator(seed: object) -> np.random.Generator:
-    if seed is None:
-        return np.random.default_rng()
-    number = whole_number("bad-seed", "a seed", seed)
-    if number < 0:
-        raise InputError("bad-seed", f"a seed is a whole number from 0, not `{number}`")
-    return np.random.default_rng(number)
-
-
-def _whole_numbers(ids: object) -> list[int]:
-    scalar = isinstance(ids, str) or (isinstance(ids, np.ndarray) and ids.ndim == 0)
-    if scalar or not isinstance(ids, Sequence | np.ndarray):
-        found = type(ids).__name__
-        raise InputError("bad-ids", f"ids are a list of whole numbers, found `{found}`")
-    return [whole_number("bad-ids", "an id", number) for number in ids]
-
-
-def _batches(config: Config, sequences: list[Ids]) -> Iterator[list[Ids]]:
-    """Cut sequences into batches whose activations stay below `LARGEST_PASS` numbers."""
-    n_seq = max(map(len, sequences), default=1)
-    per_position = config.n_out + sum(
-        8 * config.d_model + 2 * layer.d_mlp + layer.n_head * (6 * layer.d_head + 3 * n_seq)
-        for layer in config.layers
-    )
-    size = max(1, LARGEST_PASS // (n_seq * per_position))
-    for start in range(0, len(sequences), size):
-        yield sequences[start : start + size]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, assert_never
 
 from handcraft.errors import HandcraftError
 from handcraft.runtime.description import Lattice, Value, plain
@@ -53,6 +53,9 @@ def read_values(
 
 def check_readout(config: Config, vocabulary: Vocabulary, description: Description) -> None:
     """Raise `bad-model` where config, vocabulary and description tell different stories."""
+    expected = ("tokens",) if config.encoder is None else ("source", "tokens")
+    if description.sequences != expected:
+        _refuse(f"the sequences are {', '.join(expected)}, not {', '.join(description.sequences)}")
     n_tokens = len(vocabulary) + config.start
     if n_tokens != config.n_vocab:
         _refuse(f"{n_tokens} tokens do not fit {config.n_vocab} rows of `wte.weight`")
@@ -100,5 +103,20 @@ def _nearest(outputs: tuple[Value, ...] | Lattice, numbers: list[float]) -> list
     return found
 
 
-def _refuse(message: str) -> None:
+def check_source(config: Config, source_vocabulary: Vocabulary | None) -> None:
+    """Raise `bad-model` where encoder and source vocabulary do not fit together."""
+    if config.encoder is None:
+        if source_vocabulary is not None:
+            _refuse("a source vocabulary needs an encoder to read it")
+        return
+    if source_vocabulary is None:
+        _refuse("an encoder needs a source vocabulary")
+    n_tokens = len(source_vocabulary) + config.encoder.start
+    if n_tokens != config.encoder.n_vocab:
+        _refuse(f"{n_tokens} tokens of the source do not fit {config.encoder.n_vocab} rows")
+    if source_vocabulary.bos is not None or source_vocabulary.eos is not None:
+        _refuse("`bos` and `eos` belong to the text that is written, not to its source")
+
+
+def _refuse(message: str) -> NoReturn:
     raise HandcraftError("bad-model", message)

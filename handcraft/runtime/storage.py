@@ -60,7 +60,7 @@ def save(model: Model, path: str | PathLike[str]) -> None:
     target = file_path(path)
     if not target.name:
         raise FileError("cannot-write", f"cannot write `{target}`: it is a folder")
-    manifest = Manifest(model.config, model.vocabulary, model.description)
+    manifest = Manifest(model.config, model.vocabulary, model.description, model.source_vocabulary)
     members = {name: _npy(array) for name, array in model.weights.items()}
     members[MANIFEST] = _npy_text(write_manifest(manifest))
     temporary: Path | None = None
@@ -205,7 +205,12 @@ def _model(members: dict[str, bytes]) -> Model:
     expected = shapes(manifest.config)
     check_names(expected, members)
     arrays = {name: _array(name, members[name], expected[name]) for name in sorted(members)}
-    return Model(Weights(manifest.config, arrays), manifest.vocabulary, manifest.description)
+    return Model(
+        Weights(manifest.config, arrays),
+        manifest.vocabulary,
+        manifest.description,
+        manifest.source_vocabulary,
+    )
 
 
 def _text(data: bytes) -> str:

@@ -13,11 +13,15 @@ Shapes leave out leading batch axes. Names carry the number of the layer, so tha
 | `pattern.i` | `[n_head, n_seq, n_seq]` | softmax of the scores |
 | `mixed.i` | `[n_head, n_seq, d_head]` | values mixed by the pattern |
 | `attn_out.i`, `mlp_out.i` | `[n_seq, d_model]` | what the sublayer adds |
-| `resid_mid.i` | `[n_seq, d_model]` | the stream between attention and MLP |
+| `resid_mid.i` | `[n_seq, d_model]` | the stream between attention and the next sublayer |
 | `mlp_pre.i`, `mlp_post.i` | `[n_seq, d_mlp]` | neurons before and after the activation |
 | `resid_post.i` | `[n_seq, d_model]` | residual stream out of layer i |
 | `final` | `[n_seq, d_model]` | what the unembedding reads |
 | `logits` | `[n_seq, n_out]` | |
+
+In an encoder-decoder the cross-attention has the names of the attention with `cross_` in front
+(`cross_pattern.i` is `[n_cross, n_seq, n_source]`), `resid_mid_cross.i` is the stream between it
+and the MLP, and all that happened in the encoder stands under the same names behind `encoder.`.
 """
 
 from __future__ import annotations
@@ -65,18 +69,34 @@ class LayerTrace:
     resid_pre: Array
     attention: AttentionTrace | None
     resid_mid: Array
+    cross: AttentionTrace | None
+    resid_mid_cross: Array
     mlp: MlpTrace | None
     resid_post: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class EncoderTrace:
+    """The activations of an encoder; `final` is what the cross-attention reads."""
+
+    embedding: Array
+    layers: tuple[LayerTrace, ...]
+    final: Array
+
+    def named(self) -> Mapping[str, Array]:
+        """Return all activations by name, in the order of the computation."""
+        return {"embedding": self.embedding, **_layers(self.layers), "final": self.final}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """The activations of a forward pass."""
+    """The activations of a forward pass; `encoder` is what happened to the source before it."""
 
     embedding: Array
     layers: tuple[LayerTrace, ...]
     final: Array
     logits: Array
+    encoder: EncoderTrace | None = None
 
     def __getitem__(self, name: str) -> Array:
         named = self.named()
@@ -98,17 +118,28 @@ class Trace:
 
     def named(self) -> Mapping[str, Array]:
         """Return all activations by name, in the order of the computation."""
-        named = {"embedding": self.embedding}
-        for number, layer in enumerate(self.layers):
-            named[f"resid_pre.{number}"] = layer.resid_pre
-            if layer.attention is not None:
-                named |= _fields(layer.attention, number)
-            named[f"resid_mid.{number}"] = layer.resid_mid
-            if layer.mlp is not None:
-                named |= _fields(layer.mlp, number)
-            named[f"resid_post.{number}"] = layer.resid_post
+        named: dict[str, Array] = {}
+        if self.encoder is not None:
+            named |= {f"encoder.{name}": array for name, array in self.encoder.named().items()}
+        named |= {"embedding": self.embedding, **_layers(self.layers)}
         return named | {"final": self.final, "logits": self.logits}
 
 
-def _fields(record: AttentionTrace | MlpTrace, number: int) -> dict[str, Array]:
-    return {f"{name}.{number}": getattr(record, name) for name in record.__slots__}
+def _layers(layers: tuple[LayerTrace, ...]) -> dict[str, Array]:
+    named: dict[str, Array] = {}
+    for number, layer in enumerate(layers):
+        named[f"resid_pre.{number}"] = layer.resid_pre
+        if layer.attention is not None:
+            named |= _fields(layer.attention, f"{number}")
+        named[f"resid_mid.{number}"] = layer.resid_mid
+        if layer.cross is not None:
+            named |= _fields(layer.cross, f"{number}", "cross_")
+            named[f"resid_mid_cross.{number}"] = layer.resid_mid_cross
+        if layer.mlp is not None:
+            named |= _fields(layer.mlp, f"{number}")
+        named[f"resid_post.{number}"] = layer.resid_post
+    return named
+
+
+def _fields(record: AttentionTrace | MlpTrace, number: str, kind: str = "") -> dict[str, Array]:
+    return {f"{kind}{name}.{number}": getattr(record, name) for name in record.__slots__}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -21,6 +21,9 @@ Array: TypeAlias = NDArray[np.floating[Any]]
 
 FORMATS = ("float64", "float32", "float16")
 """The floating-point formats that weights may have."""
+
+ENCODER = "encoder."
+"""What stands in front of the names of an encoder's arrays."""
 
 
 class Linear(NamedTuple):
@@ -41,12 +44,19 @@ class Count(NamedTuple):
 class Weights:
     """Read-only arrays of one floating-point format, with the config that fixes their shapes.
 
+    Attributes:
+        config: the sizes.
+        arrays: the arrays under their names, those of an encoder included.
+        encoder: the weights of the encoder, under the names of a model of its own; None in a
+            model without source.
+
     Raises:
         HandcraftError: `bad-weights`: missing, additional, wrongly shaped or non-finite arrays.
     """
 
     config: Config
     arrays: Mapping[str, Array]
+    encoder: Weights | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_arrays(shapes(self.config), self.arrays)
@@ -56,6 +66,7 @@ class Weights:
             frozen[name] = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
             frozen[name].setflags(write=False)
         object.__setattr__(self, "arrays", MappingProxyType(frozen))
+        object.__setattr__(self, "encoder", _encoder(self.config, frozen))
 
     def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
@@ -104,7 +115,12 @@ class Weights:
 
 
 def shapes(config: Config) -> Mapping[str, tuple[int, ...]]:
-    """Return the shape of every array that a model of this config has."""
+    """Return the shape of every array that a model of this config has.
+
+    Names and layouts are those of GPT-2's checkpoints. Cross-attention has the names that Hugging
+    Face gives it in a GPT-2: `q_attn` for the queries, `c_attn` for keys and values side by side.
+    The arrays of an encoder have the names of a model of its own behind `encoder.`.
+    """
     d_model = config.d_model
     table: dict[str, tuple[int, ...]] = {
         "wte.weight": (config.n_vocab, d_model),
@@ -117,13 +133,22 @@ def shapes(config: Config) -> Mapping[str, tuple[int, ...]]:
             table |= _linear(f"{h}.attn.c_attn", d_model, 3 * inner)
             table |= _linear(f"{h}.attn.c_proj", inner, d_model)
             table |= _norm(f"{h}.ln_1", config)
+        if layer.n_cross and config.encoder is not None:
+            inner = layer.n_cross * layer.d_cross
+            table |= _linear(f"{h}.crossattention.q_attn", d_model, inner)
+            table |= _linear(f"{h}.crossattention.c_attn", config.encoder.d_model, 2 * inner)
+            table |= _linear(f"{h}.crossattention.c_proj", inner, d_model)
+            table |= _norm(f"{h}.ln_cross_attn", config)
         if layer.d_mlp:
             table |= _linear(f"{h}.mlp.c_fc", d_model, layer.d_mlp)
             table |= _linear(f"{h}.mlp.c_proj", layer.d_mlp, d_model)
             table |= _norm(f"{h}.ln_2", config)
-    table |= _norm("ln_f", config)
+    if config.norm_place == "before":
+        table |= _norm("ln_f", config)
     if not config.tied:
         table["lm_head.weight"] = (config.n_out, d_model)
+    if config.encoder is not None:
+        table |= {f"{ENCODER}{name}": shape for name, shape in shapes(config.encoder).items()}
     return table
 
 
@@ -177,3 +202,10 @@ def _check_arrays(expected: Mapping[str, tuple[int, ...]], arrays: Mapping[str, 
                 "bad-weights",
                 f"`{name}` is not finite in {dtype}: {array[where]} at {list(where)}",
             )
+
+
+def _encoder(config: Config, arrays: Mapping[str, Array]) -> Weights | None:
+    if config.encoder is None:
+        return None
+    names = shapes(config.encoder)
+    return Weights(config.encoder, {name: arrays[f"{ENCODER}{name}"] for name in names})

@@ -19,7 +19,6 @@ from handcraft.errors import FileError, HandcraftError, InputError
         ({"n": "3"}, "bad-length", "`n` is a whole number, found `'3'`"),
         ({"n": 2.5}, "bad-length", "`n` is a whole number, found `2.5`"),
         ({"n": True}, "bad-length", "`n` is a whole number, found `True`"),
-        ({"n": None}, "bad-length", "`n` is a whole number, found `None`"),
         ({"seed": "x"}, "bad-seed", "a seed is a whole number, found `'x'`"),
         ({"seed": 1.5}, "bad-seed", "a seed is a whole number, found `1.5`"),
         ({"top_k": 1.5}, "bad-top-k", "`top_k` is a whole number, found `1.5`"),

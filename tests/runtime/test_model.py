@@ -16,7 +16,7 @@ from runtime_models import (
     table_model,
 )
 
-import handcraft.runtime.model
+import handcraft.runtime.batches
 from handcraft.errors import HandcraftError, InputError
 from handcraft.runtime.config import Config
 from handcraft.runtime.description import Description, Lattice, ResultKind
@@ -143,7 +143,7 @@ def test_a_large_batch_is_cut_into_passes(monkeypatch: pytest.MonkeyPatch) -> No
     model = random_model()
     texts = ["abc", "d", "efgha", "b"]
     expected = model.run_batch(texts)
-    monkeypatch.setattr(handcraft.runtime.model, "LARGEST_PASS", 1)
+    monkeypatch.setattr(handcraft.runtime.batches, "LARGEST_PASS", 1)
     assert model.run_batch(texts) == expected
     assert model.run_batch([]) == []
 
