@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from handcraft.compiler.draft import NUMBER
-from handcraft.compiler.forms import Form, combine, direction
+from handcraft.compiler.forms import Form, combine, constant, direction
 from handcraft.compiler.neurons import Layer, Unit
 from handcraft.compiler.onehot import OneHot
 from handcraft.language.typed import Choose, Pick
@@ -98,4 +98,7 @@ class Branches:
         said, span = self.facts.said(node), self.facts.program.nodes[node].span
         name = self.draft.variable(self.facts.label(node), labels, said, span)
         self.draft.compute(name, layer, [(name, i) for i in range(len(labels))], said, span)
-        return tuple(direction(name, i) for i in range(len(labels)))
+        written = {k for unit in layer.units for k in unit.out}
+        return tuple(
+            direction(name, i) if i in written else constant(0) for i in range(len(labels))
+        )

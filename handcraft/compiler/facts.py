@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.levels import MAP_FOLDING, Passes
+from handcraft.compiler.levels import COVERS, MAP_FOLDING, Passes
 from handcraft.compiler.neurons import cover_size
 from handcraft.compiler.selection import Selection
 from handcraft.errors import ProgramError
@@ -175,6 +175,8 @@ class Facts:
             return True
         if len(table.outcomes) > WIDEST_TABLE and not all(map(self.is_categorical, table.leaves)):
             return True
+        if COVERS not in self.passes:
+            return len(table.outcomes) > LARGEST_COVER
         outcomes = [None if isinstance(o, Undefined) else order(o) for o in table.outcomes]
         classes = {o: k for k, o in enumerate(sorted({o for o in outcomes if o is not None}))}
         cells = [None if o is None else classes[o] for o in outcomes]
