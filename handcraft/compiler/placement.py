@@ -8,13 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from handcraft.compiler.assemble import config_of
 from handcraft.compiler.assumed import assumed
+from handcraft.compiler.certificate.certify import certify
 from handcraft.compiler.levels import ASSUMPTIONS, MAP_FOLDING, ONE_SIDED, passes_of
 from handcraft.compiler.lower import lower
 from handcraft.compiler.one_sided import one_sided
 from handcraft.compiler.optimize import optimized, placed
 from handcraft.compiler.passes.sizes import parameters
-from handcraft.compiler.patterns.realize import realized
+from handcraft.compiler.patterns.realize import Cost, realized
 from handcraft.compiler.unfolded import unfolded
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from handcraft.compiler.levels import Passes
     from handcraft.compiler.place import Placed
     from handcraft.language.typed import TypedProgram
+
+PROVED_IN = "float32"
+"""The format in which the construction of a pattern is to be proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +68,13 @@ def _rows(typed: TypedProgram, graph: Graph) -> int:
     return len(typed.vocabulary) + typed.context + 2 * graph.start
 
 
-def _cost(program: TypedProgram) -> tuple[int, int]:
-    """Return the layers and the parameters of a program without patterns at level 1."""
+def _cost(program: TypedProgram) -> Cost:
+    """Return what a program without patterns takes at level 1."""
     found = placement(program, passes_of(1))
-    rows = _rows(found.typed, found.placed.graph)
-    return len(found.placed.sizes), parameters(found.placed.sizes, found.placed.d_model, rows)
+    sizes, d_model = found.placed.sizes, found.placed.d_model
+    certificate = certify(found.placed, config_of(found.placed, found.typed.header))
+    return Cost(
+        PROVED_IN not in certificate.proved,
+        len(sizes),
+        parameters(sizes, d_model, _rows(found.typed, found.placed.graph)),
+    )

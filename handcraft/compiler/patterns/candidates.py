@@ -71,9 +71,13 @@ def candidates(
             if mean is not None:
                 words = f"{_last(kind.length)} decide by their mean"
                 found.append(Candidate(words, partial(by_mean, mean=mean), 1))
-        if _fits(kind, known.machine, context):
-            words = _words(kind, context - front)
-            found.append(Candidate(words, partial(_write, kind=kind), _layers(kind, context)))
+        if not _fits(kind, known.machine, context):
+            continue
+        words, layers = _words(kind, context - front), _layers(kind, context)
+        found.append(Candidate(words, partial(_write, kind=kind), layers))
+        if isinstance(kind.inside if isinstance(kind, Guarded) else kind, Counting):
+            write = partial(_write, kind=kind, read=True)
+            found.append(Candidate(f"{words}, as a number", write, layers + 1))
     return tuple(found)
 
 
@@ -140,19 +144,19 @@ def _last(length: int) -> str:
     return "the last token" if length == 1 else f"the last {length} tokens"
 
 
-def _write(writer: Writer, kind: Kind) -> int:
+def _write(writer: Writer, kind: Kind, *, read: bool = False) -> int:
     match kind:
         case Guarded(inside, exits):
-            here = _plain(writer, inside)
+            here = _plain(writer, inside, read=read)
             before = _before(writer, inside, here)
             return guarded(writer, here, before, tuple(_inner(writer)), exits)
         case General():
             return by_composition(writer, kind)
         case _:
-            return _plain(writer, kind)
+            return _plain(writer, kind, read=read)
 
 
-def _plain(writer: Writer, kind: Plain, back: int = 0) -> int:
+def _plain(writer: Writer, kind: Plain, back: int = 0, *, read: bool = False) -> int:
     match kind:
         case Suffix():
             return by_suffix(writer, kind, back)
@@ -165,7 +169,7 @@ def _plain(writer: Writer, kind: Plain, back: int = 0) -> int:
             return by_reset(writer, kind)
         case Counting():
             assert back == 0
-            return by_counts(writer, kind)
+            return by_counts(writer, kind, read=read)
         case _:
             assert_never(kind)
 

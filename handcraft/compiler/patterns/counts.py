@@ -22,14 +22,25 @@ def by_reset(writer: Writer, kind: Reset) -> int:
     )
 
 
-def by_counts(writer: Writer, kind: Counting) -> int:
-    """Return the codes of answers that counts decide, since the latest resetting symbol if any."""
-    if all(value is None for value in kind.resets):
-        totals = [_total(writer, counter, None) for counter in kind.counters]
-        return _decided(writer, kind.counters, totals, kind.counts)
-    value, place = _latest(writer, kind.resets)
-    since = writer.compare(">", writer.indices(), place)
+def by_counts(writer: Writer, kind: Counting, *, read: bool) -> int:
+    """Return the codes of answers that counts decide, since the latest resetting symbol if any.
+
+    Args:
+        writer: writes the steps.
+        kind: what is counted.
+        read: whether counts are made numbers before anything is decided, which takes a layer and
+            tells large ones apart; else they are decided on as a head delivers them.
+    """
+    since, value = None, None
+    if any(value is not None for value in kind.resets):
+        value, place = _latest(writer, kind.resets)
+        since = writer.compare(">", writer.indices(), place)
     totals = [_total(writer, counter, since) for counter in kind.counters]
+    if read:
+        none = writer.constant(0)
+        totals = [writer.variable(writer.apply("+", total, none)) for total in totals]
+    if value is None:
+        return _decided(writer, kind.counters, totals, kind.counts)
     values = sorted({count.value for count in kind.counts})
     options = [
         _decided(writer, kind.counters, totals, [c for c in kind.counts if c.value == each])

@@ -1,13 +1,13 @@
 """A typed program without patterns: what is asked of each is written out as steps.
 
-Every construction that a pattern has is tried in the program, and the one with the fewest layers is
-taken; of those the one with the fewest parameters.
+Every construction that a pattern has is tried in the program. Of those that are proved the one with
+the fewest layers is taken, and of these the one with the fewest parameters.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from handcraft.compiler.patterns.candidates import MOST_NEURONS, candidates
 from handcraft.compiler.patterns.compositions import neurons
@@ -28,8 +28,13 @@ if TYPE_CHECKING:
 LONGEST_WORDS = 40
 """Characters of a pattern that are told with its construction."""
 
-Cost: TypeAlias = tuple[int, int]
-"""Layers, and parameters."""
+
+class Cost(NamedTuple):
+    """What a program takes; of two the smaller one is better."""
+
+    is_unproved: bool
+    layers: int
+    parameters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ def _cheapest(
     best: tuple[Cost, Candidate] | None = None
     refused: ProgramError | None = None
     for candidate in found:
-        if best is not None and candidate.layers > best[0][0]:
+        if best is not None and candidate.layers > best[0].layers and not best[0].is_unproved:
             continue
         try:
             its = cost(_written(program, needed, {**taken, number: candidate}))

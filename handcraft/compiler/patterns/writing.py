@@ -78,7 +78,10 @@ class Writer:
         return tuple(self._codes)
 
     def answers(self, coded: int) -> int:
-        """Return the answers that codes stand for, as values of the language."""
+        """Return the answers that codes stand for, as values of the language.
+
+        A count decides by steps between codes, which are sharper than a line through numbers.
+        """
         vocabulary = self.builder.header.vocabulary
         known = {code: answer for answer, code in self._codes.items()}
         values = [
@@ -86,7 +89,14 @@ class Writer:
             for code, answer in known.items()
             if not isinstance(answer, Inside)
         ]
+        if self._is_counted(coded):
+            self.variable(coded)
         return self.lookup(coded, dict(values))
+
+    def _is_counted(self, node: int) -> bool:
+        table = self.builder.nodes[node].table
+        leaves = () if table is None else table.leaves
+        return any(isinstance(self.builder.nodes[leaf].op, Width | Total) for leaf in leaves)
 
     # Steps -----------------------------------------------------------------------------------
 
