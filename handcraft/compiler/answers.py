@@ -57,7 +57,7 @@ def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
                 program, draft, sops, _allowed(program, draft, sops, choices, span), span
             )
         case Logits(tokens, values, span):
-            margin = _logit_margin(draft, sops, values, span)
+            margin = _logit_margin(draft, sops, values)
             forms = tuple(_without_constant(sops, sops.number(v)) for v in values)
             return draft.finished(LogitReadout(tokens, forms), margin)
         case Output(value):
@@ -66,7 +66,7 @@ def answer(program: TypedProgram, draft: Draft, sops: Sops) -> Graph:
             assert_never(program.result)
 
 
-def _logit_margin(draft: Draft, sops: Sops, values: Sequence[int], span: Span) -> Fraction:
+def _logit_margin(draft: Draft, sops: Sops, values: Sequence[int]) -> Fraction:
     """Return the least distance of two logits that are told apart.
 
     It is that of two different ones, where float32 resolves it; else what float32 does resolve, and
@@ -75,11 +75,7 @@ def _logit_margin(draft: Draft, sops: Sops, values: Sequence[int], span: Span) -
     spacing = as_lattice(union(*(sops.facts.domain(v) for v in values))).spacing
     forms = [sops.number(value) for value in values]
     resolved = max(draft.precision.resolved(form) for form in forms) * FORMAT
-    if spacing < 2 * resolved:
-        return 2 * resolved
-    for form in forms:
-        draft.resolve(form, spacing / 2, span)
-    return spacing
+    return max(spacing, 2 * resolved)
 
 
 class Decision(NamedTuple):
@@ -152,10 +148,6 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
     )
     if roundoff < FORMAT:
         return None
-    span = sops.program.nodes[node].span
-    sops.draft.need(roundoff, span)
-    for low, high in itertools.pairwise(runs):
-        sops.thresholds.tell_apart(node, x, low[2], high[1])
     margins = [gap / 2 for gap in gaps]
     if any(token not in forms for token in sops.program.vocabulary.tokens):
         middle_ = len(thresholds) // 2  # the sum is convex in p, so it is least beside this one
@@ -315,7 +307,6 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
     x = sops.number(node)
     centre = (numbers[0] + numbers[-1]) / 2
     gap = _gap(numbers)
-    draft.resolve(x, gap, sops.program.nodes[node].span)
     scale = _power_of_two(2 * MARGIN / gap**2)
     forms, lines = [], []
     for number in numbers:
@@ -332,7 +323,6 @@ def _number(draft: Draft, sops: Sops, node: int) -> Graph:
     """Return the value itself, of which the nearest possible one is taken."""
     domain = sops.facts.domain(node)
     gap = _gap(domain.values) if isinstance(domain, Finite) else as_lattice(domain).spacing
-    draft.resolve(sops.number(node), gap, sops.program.nodes[node].span)
     form = _without_constant(sops, sops.number(node))
     return draft.finished(NumberReadout(form, gap), Fraction(0))
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from handcraft.compiler.draft import NUMBER
 from handcraft.compiler.facts import numeric
 from handcraft.compiler.forms import Form, combine, constant, direction
-from handcraft.compiler.neurons import Layer, Unit, interpolate
+from handcraft.compiler.neurons import Layer, Unit, interpolate, steps
 from handcraft.language.domain_rules import function_domain
-from handcraft.language.domains import Domain, Finite, Lattice, as_lattice, kinds
+from handcraft.language.domains import Domain, Finite, Lattice, as_lattice, bounds, kinds
 from handcraft.language.typed import Apply, Constant
 from handcraft.language.values import COMPARISONS
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
     from handcraft.compiler.onehot import OneHot
-    from handcraft.compiler.thresholds import Thresholds
     from handcraft.language.values import Value
 
 MOST_GATES = 256
@@ -51,8 +50,6 @@ ROUNDED: Mapping[str, Rounding] = {"floor": floor, "ceil": ceil, "round": round,
 
 class Builds(Protocol):
     """Makes s-ops."""
-
-    thresholds: Thresholds
 
     def number(self, node: int) -> Form:
         """Return an s-op as a number."""
@@ -99,18 +96,13 @@ class Arithmetic:
             case "/", (left, right) if self._gates(right) <= MOST_GATES:
                 values = self.facts.values(right)
                 factors: dict[Value, Fraction] = {v: 1 / numeric(v) for v in values if numeric(v)}
-                return self._gated(node, left, right, factors)
+                return self._gated(node, self._ranged(left), right, factors)
             case "sign" | "indicator" | "truth" | "not" as which, (x,):
                 return self._of(node, x, SIGNS[which], halves=False)
             case "floor" | "ceil" | "round" | "int" as which, (x,):
                 return self._of(node, x, ROUNDED[which], halves=True)
-            case "//", (x, y) if divisor := self._constant(y):
-                return self._quotient(node, x, divisor)
-            case "%", (x, y) if divisor := self._constant(y):
-                quotient = self._quotient(node, x, divisor)
-                if quotient is None:
-                    return None
-                return self.sops.number(x) - quotient.scaled(divisor)
+            case "//" | "%" as which, (x, y) if self._is_divisor(node, y):
+                return self._divided(node, x, y, remainder=which == "%")
             case _:
                 return None
 
@@ -151,7 +143,7 @@ class Arithmetic:
             low, high = min(-near, Fraction(difference.low)), max(near, Fraction(difference.high))
             points = sorted({low, -near, Fraction(0), near, high})
         results = [Fraction(COMPARISONS[function](p, 0)) for p in points]
-        layer = self.sops.thresholds.steps(node, x, points, [{0: r} for r in results], 1)
+        layer = steps(x, points, [{0: r} for r in results], 1)
         return self._written(node, layer, "true")
 
     def _of(self, node: int, x: int, function: Rounding, *, halves: bool) -> Form | None:
@@ -178,7 +170,7 @@ class Arithmetic:
             return self._squares(node, left, right, [list(map(numeric, v)) for v in lists])
         if few <= MOST_GATES:
             factors: dict[Value, Fraction] = {v: numeric(v) for v in self.facts.values(factor)}
-            return self._gated(node, other, factor, factors)
+            return self._gated(node, self._ranged(other), factor, factors)
         return None
 
     def _gates(self, node: int) -> int:
@@ -189,16 +181,24 @@ class Arithmetic:
         free = self.sops.is_free(node)
         return len(domain.values) * (1 if free else 3)
 
+    def _ranged(self, node: int) -> tuple[Form, Fraction, Fraction]:
+        """Return a number with its bounds."""
+        form = self.sops.number(node)
+        return form, *self.sops.range(node, form)
+
     def _gated(
-        self, node: int, number: int, choice: int, factors: Mapping[Value, Fraction]
+        self,
+        node: int,
+        number: tuple[Form, Fraction, Fraction],
+        choice: int,
+        factors: Mapping[Value, Fraction],
     ) -> Form:
-        """Return a number times a factor for each value of another s-op.
+        """Return a number with these bounds times a factor for each value of another s-op.
 
         With lo <= x <= hi, relu(x - lo - (hi - lo + 1)(1 - h)) is x - lo where h = 1, and 0 where
         h = 0, also where x is a little off.
         """
-        x = self.sops.number(number)
-        low, high = self.sops.range(number, x)
+        x, low, high = number
         onehot = self.sops.onehot(choice)
         units = []
         offset = []
@@ -215,7 +215,7 @@ class Arithmetic:
         a, b = self.sops.number(left), self.sops.number(right)
         total = constant(0)
         for form, sign, places in zip((a + b, a - b), (1, -1), points, strict=True):
-            errors = self.sops.thresholds.errors(form, places)
+            errors = self.draft.errors(form, places)
             quarters = [sign * p * p / 4 for p in places]
             total = total + self._written(node, interpolate(form, places, quarters, errors))
         return total
@@ -235,14 +235,35 @@ class Arithmetic:
             points |= {p for p in (place - near, place, place + near) if low <= p <= high}
         places = sorted(points)
         results = [{0: Fraction(function(p))} for p in places]
-        return self._written(node, self.sops.thresholds.steps(node, form, places, results, 1))
+        return self._written(node, steps(form, places, results, 1))
 
-    def _quotient(self, node: int, x: int, divisor: Fraction) -> Form | None:
-        domain = function_domain("/", [self.facts.domain(x), Finite((divisor,))])
+    def _divided(self, node: int, x: int, divisor: int, *, remainder: bool) -> Form | None:
+        """Return x // d, or x - d (x // d), of a divisor that has few values."""
+        domain = function_domain("/", [self.facts.domain(x), self.facts.domain(divisor)])
         if domain is None:
             return None
-        form = self.sops.number(x).scaled(1 / divisor)
-        return self._stepped(node, domain, form, floor, halves=True)
+        values = {v: numeric(v) for v in self.facts.values(divisor) if numeric(v)}
+        inverses = {v: 1 / each for v, each in values.items()}
+        number = self._constant(divisor)
+        if number is not None:
+            form = self.sops.number(x).scaled(1 / number)
+        else:
+            form = self._gated(node, self._ranged(x), divisor, inverses)
+        whole = self._stepped(node, domain, form, floor, halves=True)
+        if whole is None or not remainder:
+            return whole
+        if number is not None:
+            return self.sops.number(x) - whole.scaled(number)
+        low, high = (Fraction(floor(end)) for end in bounds(domain))
+        return self.sops.number(x) - self._gated(node, (whole, low, high), divisor, values)
+
+    def _is_divisor(self, node: int, divisor: int) -> bool:
+        """Return whether a division is no table, and its divisor has few values."""
+        table = self.facts.program.nodes[node].table
+        alone = table is None or table.leaves == (node,)
+        if self._constant(divisor) is None and not alone:
+            return False
+        return self._gates(divisor) <= MOST_GATES
 
     def _constant(self, node: int) -> Fraction | None:
         op = self.facts.program.nodes[node].op

@@ -110,9 +110,7 @@ class Attention:
         node = self.program.nodes[selector]
         made = []
         for term in self._terms_of(selector, extra):
-            pattern = self._scores(
-                term, slope=None, rank=0, below=Fraction(0), equal=True, span=node.span
-            )
+            pattern = self._scores(term, slope=None, rank=0, below=Fraction(0), equal=True)
             share = self.draft.variable(name, (SHARE,), f"{SHARE}, w = {text}", node.span)
             column = self.draft.at_start(constant(0), 1)
             said = f"counts {text}"
@@ -143,7 +141,7 @@ class Attention:
             slope, rank = self._slope(op)
         term = self._one_term(inner)
         below = Fraction(1, 2) if may_be_empty else None
-        return self._scores(term, slope=slope, rank=rank, below=below, equal=equal, span=node.span)
+        return self._scores(term, slope=slope, rank=rank, below=below, equal=equal)
 
     def _one_term(self, selector: int) -> Term:
         try:
@@ -181,7 +179,6 @@ class Attention:
         rank: int,
         below: Fraction | None,
         equal: bool,
-        span: Span,
     ) -> Pattern:
         """Return a pattern whose winners are the keys of a conjunction.
 
@@ -191,7 +188,6 @@ class Attention:
             rank: see there.
             below: how far the start token stays below a winner, in units; None keeps it out.
             equal: several keys may win, and their scores must be equal bit for bit.
-            span: where the selector stands.
         """
         unit = 2 * (rank + 1)
         allowed = SLACK / max(1, len(term)) / (1 if slope is None else unit)
@@ -215,9 +211,7 @@ class Attention:
             elif not parts:
                 products.append(Product(constant(-unit), direction(*START), Fraction(1)))
         error = sum((part.error for part in parts), Fraction(0))
-        if error:
-            self.draft.need(2 * allowed * len(term) / error, span)
-            gap -= 2 * unit * error * FORMAT
+        gap -= 2 * unit * error * FORMAT
         largest = sum((part.largest for part in parts), Fraction(0)) * unit + rank
         return Pattern(*self._started(joined(products), unit), gap, largest)
 

@@ -32,7 +32,6 @@ from handcraft.compiler.graph import (
     Neuron,
     Op,
     Readout,
-    Resolution,
     Scan,
     Variable,
     form_writes,
@@ -108,7 +107,6 @@ class Draft:
         self._times: dict[str, int] = {}
         self._at_start: dict[Direction, Number] = {}
         self._ops: list[_HeadDraft | _MlpDraft] = []
-        self._resolution: Resolution | None = None
         self.precision = Precision()
         if start:
             self.variable("start", ("start",), "1 at the hidden start token", None)
@@ -155,14 +153,14 @@ class Draft:
             return form
         return combine(((1, form), (value - form.at(self._at_start), direction(*START))))
 
-    def resolve(self, form: Form, gap: Fraction, span: Span) -> None:
-        """Note that something is decided between values of a form at this distance."""
-        self.need(self.precision.needed(form, gap), span)
+    def errors(self, x: Form, points: Sequence[Fraction]) -> list[Number]:
+        """Return bounds on the error of a number where it is each of these, in roundoffs.
 
-    def need(self, roundoff: Fraction, span: Span) -> None:
-        """Note that a format needs this unit roundoff, or a smaller one."""
-        if self._resolution is None or roundoff < self._resolution.roundoff:
-            self._resolution = Resolution(roundoff, span)
+        A share 1/(1+w) is exact relative to itself, not to its largest size.
+        """
+        if any(self.variables[name].labels == (SHARE,) for name, _ in x.directions):
+            return [SHARE_ERROR * point for point in points]
+        return [self.precision.error(x)] * len(points)
 
     # Operations ------------------------------------------------------------------------------
 
@@ -270,7 +268,6 @@ class Draft:
             tuple(_frozen(self._ops[i]) for i in order),
             readout,
             margin,
-            self._resolution,
             self.start,
         )
         verify(graph)

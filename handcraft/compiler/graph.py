@@ -162,14 +162,6 @@ Readout: TypeAlias = TokenReadout | ValueReadout | LogitReadout | NumberReadout
 
 
 @dataclass(frozen=True, slots=True)
-class Resolution:
-    """The finest decision on a number: the unit roundoff that a format needs for it."""
-
-    roundoff: Fraction
-    span: Span = field(compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Graph:
     """A whole program as heads and neurons, in an order in which writers precede readers."""
 
@@ -179,7 +171,6 @@ class Graph:
     readout: Readout
     margin: Fraction
     """The least distance between the largest logit and a wrong one."""
-    resolution: Resolution | None
     start: bool
 
     def show(self) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise, permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -231,8 +232,13 @@ def _cells(sizes: Sequence[int], table: Sequence[int | None]) -> list[Box]:
 Box = tuple[int, tuple[tuple[int, ...], ...]]
 
 
-def _smallest_cover(sizes: Sequence[int], table: Sequence[int | None]) -> list[Box]:
+def _smallest_cover(sizes: Sequence[int], table: Sequence[int | None]) -> tuple[Box, ...]:
     """Return disjoint boxes of one class each that cover a table, by the best variable order."""
+    return _kept_cover(tuple(sizes), tuple(table))
+
+
+@lru_cache(maxsize=64)
+def _kept_cover(sizes: tuple[int, ...], table: tuple[int | None, ...]) -> tuple[Box, ...]:
     best: list[Box] | None = None
     for order, _ in zip(permutations(range(len(sizes))), range(MOST_ORDERS), strict=False):
         strides = _strides(sizes)
@@ -245,7 +251,7 @@ def _smallest_cover(sizes: Sequence[int], table: Sequence[int | None]) -> list[B
             back = sorted(range(len(order)), key=order.__getitem__)
             best = [(kind, tuple(box[i] for i in back)) for kind, box in cover]
     assert best is not None
-    return best
+    return tuple(best)
 
 
 def _strides(sizes: Sequence[int]) -> list[int]:
@@ -260,17 +266,28 @@ def _cover(sizes: Sequence[int], table: Sequence[int | None]) -> list[Box]:
     if not sizes:
         return [] if table[0] is None else [(table[0], ())]
     width = len(table) // sizes[0]
+    subtables = [tuple(table[v * width : (v + 1) * width]) for v in range(sizes[0])]
+    cover: list[Box] = []
+    for known, members in _groups(subtables):
+        cover.extend((kind, (members, *box)) for kind, box in _cover(sizes[1:], known))
+    return cover
+
+
+def _groups(
+    subtables: Sequence[tuple[int | None, ...]],
+) -> list[tuple[Sequence[int | None], tuple[int, ...]]]:
+    """Return which subtables may be one, where what does not matter may be anything."""
+    alike: dict[tuple[int | None, ...], list[int]] = {}
+    for value, subtable in enumerate(subtables):
+        alike.setdefault(subtable, []).append(value)
     groups: list[tuple[list[int | None], list[int]]] = []
-    for value in range(sizes[0]):
-        subtable = list(table[value * width : (value + 1) * width])
-        for known, members in groups:
+    for subtable, members in alike.items():
+        open_ = [known for known in groups if None in subtable or None in known[0]]
+        for known, others in open_:
             if all(a is None or b is None or a == b for a, b in zip(known, subtable, strict=True)):
                 known[:] = [b if a is None else a for a, b in zip(known, subtable, strict=True)]
-                members.append(value)
+                others.extend(members)
                 break
         else:
-            groups.append((subtable, [value]))
-    cover: list[Box] = []
-    for known, members in groups:
-        cover.extend((kind, (tuple(members), *box)) for kind, box in _cover(sizes[1:], known))
-    return cover
+            groups.append((list(subtable), list(members)))
+    return [(known, tuple(sorted(members))) for known, members in groups]

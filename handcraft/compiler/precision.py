@@ -2,13 +2,12 @@
 
 Both are bounds by the structure of the graph, first order in the unit roundoff u of a format: an
 error of e means e * u. A mean over many keys counts as `MEAN_ERROR` roundings of its size, which
-is what sums in blocks need, not the worst case of all orders: so this is a guard that refuses what
-cannot be told apart, and no proof.
+is what sums in blocks need, not the worst case of all orders: so this only chooses between
+constructions, and what was chosen is proved by the certificate.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import magnitude
@@ -87,11 +86,6 @@ class Precision:
         for k, target in enumerate(targets):
             size = sizes[k] if layer.bounds is None else layer.bounds[k]
             self._add(target, size, errors[k] if layer.error is None else layer.error)
-
-    def needed(self, form: Form, gap: Fraction) -> Fraction:
-        """Return the unit roundoff at which values of a form this far apart can be told."""
-        resolved = self.resolved(form)
-        return gap / resolved if resolved else Fraction(1)
 
     def resolved(self, form: Form) -> Number:
         """Return how far apart values of a form must be to be told apart, in roundoffs."""

@@ -18,10 +18,9 @@ from handcraft.compiler.facts import Facts, numeric
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
 from handcraft.compiler.gathering import Gathering
 from handcraft.compiler.levels import AFFINE_FOLDING, COVERS, MAP_FOLDING
-from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, weighted
+from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, steps, weighted
 from handcraft.compiler.onehot import OneHot, merged
 from handcraft.compiler.selection import POSITIONS
-from handcraft.compiler.thresholds import Thresholds
 from handcraft.errors import ProgramError
 from handcraft.language.domains import NOTHING, bounds, is_numeric, kinds
 from handcraft.language.typed import (
@@ -57,7 +56,6 @@ class Sops:
         self.embeddings = Embeddings(program.header, draft)
         attention = Attention(self.facts, draft, self, passes)
         self.gathering = Gathering(self.facts, draft, attention, self)
-        self.thresholds = Thresholds(program, draft)
         self.arithmetic = Arithmetic(self.facts, draft, self)
         self.branches = Branches(self.facts, draft, self)
         self._numbers: dict[int, Form] = {}
@@ -148,8 +146,8 @@ class Sops:
         pairs = sorted(zip(points, outcomes, strict=True))
         places = [p for p, _ in pairs]
         results = [r for _, r in pairs]
-        layer = self.thresholds.steps(node, x, places, [{0: r} for r in results], 1)
-        smooth = interpolate(x, places, results, self.thresholds.errors(x, places))
+        layer = steps(x, places, [{0: r} for r in results], 1)
+        smooth = interpolate(x, places, results, self.draft.errors(x, places))
         if len(smooth.units) < len(layer.units):
             layer = smooth
         return self._write(node, layer, (NUMBER,))[0]
@@ -194,7 +192,7 @@ class Sops:
         x, points = self.carrier(node)
         results = [Fraction(bool(v)) for v in self.facts.values(node)]
         pairs = sorted(zip(points, results, strict=True))
-        layer = self.thresholds.steps(node, x, [p for p, _ in pairs], [{0: r} for _, r in pairs], 1)
+        layer = steps(x, [p for p, _ in pairs], [{0: r} for _, r in pairs], 1)
         return self._write(node, layer, ("true",))[0]
 
     def is_free(self, node: int) -> bool:
@@ -275,7 +273,7 @@ class Sops:
         index = {order(v): k for k, v in enumerate(values)}
         pairs = sorted(zip(points, _filled(table.outcomes), strict=True), key=lambda p: p[0])
         results = [{index[order(outcome)]: Fraction(1)} for _, outcome in pairs]
-        layer = self.thresholds.steps(node, x, [p for p, _ in pairs], results, len(values))
+        layer = steps(x, [p for p, _ in pairs], results, len(values))
         forms = self._write(node, layer, [str(v) for v in values])
         return OneHot(values, forms, False)
 
@@ -283,7 +281,7 @@ class Sops:
         values = self.facts.values(node)
         points = [numeric(v) for v in values]
         results = [{k: Fraction(1)} for k in range(len(values))]
-        layer = self.thresholds.steps(node, self.number(node), points, results, len(values))
+        layer = steps(self.number(node), points, results, len(values))
         return OneHot(values, self._write(node, layer, [str(v) for v in values]), False)
 
     def _boxed(self, node: int, table: Table) -> OneHot:

@@ -58,7 +58,6 @@ def graph(ops: Sequence[Head | MlpOp], *names: str) -> Graph:
         ops=tuple(ops),
         readout=NumberReadout(direction(names[-1], 0)),
         margin=ONE,
-        resolution=None,
         start=False,
     )
 

@@ -76,7 +76,6 @@ def graph_with(
         ops=tuple(ops),
         readout=readout or NumberReadout(direction(names[-1], 0)),
         margin=Fraction(1),
-        resolution=None,
         start=start,
     )
 
