@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import ceil, floor
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.compiler.draft import NUMBER
 from handcraft.compiler.facts import numeric
@@ -22,9 +22,9 @@ from handcraft.language.typed import Apply, Constant
 from handcraft.language.values import COMPARISONS
 
 if TYPE_CHECKING:
+    from handcraft.compiler.builds import Builds
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
-    from handcraft.compiler.onehot import OneHot
     from handcraft.language.values import Value
 
 MOST_GATES = 256
@@ -46,22 +46,6 @@ SIGNS: Mapping[str, Rounding] = {
 }
 
 ROUNDED: Mapping[str, Rounding] = {"floor": floor, "ceil": ceil, "round": round, "int": int}
-
-
-class Builds(Protocol):
-    """Makes s-ops."""
-
-    def number(self, node: int) -> Form:
-        """Return an s-op as a number."""
-
-    def onehot(self, node: int) -> OneHot:
-        """Return an s-op as a one-hot."""
-
-    def is_free(self, node: int) -> bool:
-        """Return whether an s-op is a function of one one-hot variable."""
-
-    def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
-        """Return bounds on a number's form."""
 
 
 class Arithmetic:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.carriers import FORMAT, Builds, Carriers
+from handcraft.compiler.carriers import FORMAT, Carriers
 from handcraft.compiler.draft import SHARE, Draft, Pattern
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.levels import NARROW_SCORES, Passes
@@ -39,6 +39,7 @@ from handcraft.language.typed import Best, First, Latest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from handcraft.compiler.builds import Builds
     from handcraft.compiler.facts import Facts
     from handcraft.errors import Span
 

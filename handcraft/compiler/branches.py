@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from handcraft.compiler.draft import NUMBER
 from handcraft.compiler.forms import Form, combine, constant, direction
@@ -15,24 +15,9 @@ from handcraft.language.values import order
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from handcraft.compiler.builds import Builds
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
-
-
-class Builds(Protocol):
-    """Makes s-ops."""
-
-    def number(self, node: int) -> Form:
-        """Return an s-op as a number."""
-
-    def onehot(self, node: int) -> OneHot:
-        """Return an s-op as a one-hot."""
-
-    def truth(self, node: int) -> Form:
-        """Return a condition as 0 or 1."""
-
-    def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
-        """Return bounds on a number's form."""
 
 
 class Branches:

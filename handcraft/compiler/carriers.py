@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import boxes, steps
@@ -16,6 +16,7 @@ from handcraft.language.domains import is_numeric
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from handcraft.compiler.builds import Builds
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
     from handcraft.errors import Span
@@ -25,19 +26,6 @@ JOINT = "joint"
 
 FORMAT = Fraction(1, 2**24)
 """The roundoff of float32: what is inexact there is restored before its errors count."""
-
-
-class Builds(Protocol):
-    """Makes s-ops."""
-
-    def number(self, node: int) -> Form:
-        """Return an s-op as a number."""
-
-    def onehot(self, node: int) -> OneHot:
-        """Return an s-op, or the positions (node -1), as a one-hot."""
-
-    def function(self, node: int, results: Sequence[Fraction]) -> Form:
-        """Return a function of a number, by its result for each value of its domain."""
 
 
 class Carriers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from handcraft.compiler.draft import NUMBER, SHARE_ERROR, Draft
 from handcraft.compiler.forms import Direction, Form, Number, combine, constant, direction
@@ -18,20 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from handcraft.compiler.attention import Attention
+    from handcraft.compiler.builds import Builds
     from handcraft.compiler.facts import Facts
-
-
-class Builds(Protocol):
-    """Makes s-ops."""
-
-    def number(self, node: int) -> Form:
-        """Return an s-op as a number."""
-
-    def onehot(self, node: int) -> OneHot:
-        """Return an s-op, or the positions, as a one-hot."""
-
-    def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
-        """Return bounds on a number's form."""
 
 
 class Gathering:
