@@ -28,17 +28,17 @@ Ids: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 
-def linear(x: Array, layer: Linear) -> Array:  # [..., n_in] -> [..., n_out]
-    """Multiply by a matrix and add a bias."""
-    product: Array = x @ layer.weight
-    return product + layer.bias
-
-
 class KeysValues(NamedTuple):
     """What heads read: keys and values, both `[..., n_head, n_key, d_head]`."""
 
     k: Array
     v: Array
+
+
+def linear(x: Array, layer: Linear) -> Array:  # [..., n_in] -> [..., n_out]
+    """Multiply by a matrix and add a bias."""
+    product: Array = x @ layer.weight
+    return product + layer.bias
 
 
 def softmax(x: Array) -> Array:  # [..., n] -> [..., n], each row sums to 1
@@ -273,5 +273,6 @@ def check_known(config: Config, ids: Ids) -> None:
 
 
 def _layer(name: str) -> str:
-    """Return `layer 3` of `h.3.attn`."""
-    return f"layer {name.split('.')[1]}"
+    """Return `layer 3` of `h.3.attn`, and for cross heads which heads these are."""
+    _, number, part, *_ = name.split(".")
+    return f"layer {number}" if part == "attn" else f"the cross heads of layer {number}"

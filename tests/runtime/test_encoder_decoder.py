@@ -204,6 +204,14 @@ def test_overflow_in_the_encoder_is_refused_and_located() -> None:
     assert caught.value.code == "not-finite"
 
 
+def test_overflow_in_the_cross_heads_is_refused_and_located() -> None:
+    weights = random_source_weights("after", dtype="float16")
+    large = np.full_like(weights["h.1.crossattention.q_attn.weight"], 3e4)
+    arrays = {**weights.arrays, "h.1.crossattention.q_attn.weight": large}
+    with pytest.raises(HandcraftError, match="of the cross heads of layer 1` leaves the range"):
+        run(Weights(weights.config, arrays), SOURCE.tolist(), IDS.tolist())
+
+
 def test_a_model_without_source_and_a_source_without_model_are_faults_of_the_caller() -> None:
     weights = random_source_weights()
     with pytest.raises(AssertionError, match="an encoder reads the source"):
