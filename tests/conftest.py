@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 GOLDEN = Path(__file__).parent / "golden"
 
-ON_REQUEST = {"test_full.py": "-m full", "test_three_lengths.py": "--random-inputs"}
+ON_REQUEST = {
+    "test_full.py": "-m full",
+    "test_patterns_full.py": "-m full",
+    "test_three_lengths.py": "--random-inputs",
+}
 """Files that are not even collected unless they are asked for: no test is ever left out."""
 
 RESULTS: pytest.StashKey[list[Result]] = pytest.StashKey()

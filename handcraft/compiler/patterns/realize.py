@@ -62,7 +62,7 @@ def realized(program: TypedProgram, cost: Callable[[TypedProgram], Cost]) -> Rea
             or what `cost` raises where none can be built.
     """
     needed = _needed(program)
-    asked = [n for n in needed if isinstance(program.nodes[n].op, Ask)]
+    asked = [n for n in sorted(needed) if isinstance(program.nodes[n].op, Ask)]
     if not asked:
         return Realized(program, ())
     known = {number: _candidates(program, number) for number in asked}
