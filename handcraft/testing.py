@@ -1,10 +1,13 @@
-"""Helpers for tests of compiled models: accuracy on a text, random inputs, random programs."""
+"""Helpers for tests of compiled models: accuracy on a text, random inputs, words and programs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from handcraft.errors import InputError
+from handcraft.language.program import parse
+from handcraft.patterns.automaton import distances
+from handcraft.patterns.build import automaton_of
 
 try:
     from hypothesis import strategies as st
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from handcraft.language.program import Program
+    from handcraft.patterns.automaton import Automaton
     from handcraft.runtime.model import Model
     from handcraft.runtime.vocabulary import Text, Token
 
@@ -83,6 +87,42 @@ def inputs(
     if max_size is None:
         max_size = program.context - (vocabulary.bos is not None)
     return st.lists(st.sampled_from(tokens), min_size=min_size, max_size=max_size).map(tuple)
+
+
+def words(
+    pattern: str, *, vocab: str | Sequence[Token] | range | None = None, longest: int = 20
+) -> SearchStrategy[tuple[Token, ...]]:
+    """Return a strategy for the words of a pattern, as tuples of tokens.
+
+    Args:
+        pattern: the pattern.
+        vocab: the tokens; the symbols of the pattern without it.
+        longest: tokens of the longest word; as many as the shortest one has, if that is longer.
+
+    Raises:
+        ProgramError: for a mistake in the pattern.
+    """
+    known = None
+    if vocab is not None:
+        known = parse("output 0;", vocab=vocab, context=2).typed.vocabulary
+    return _words(automaton_of(pattern, known), longest)
+
+
+@st.composite
+def _words(draw: DrawFn, automaton: Automaton, longest: int) -> tuple[Token, ...]:
+    away = distances(automaton)
+    state = automaton.start
+    text: list[Token] = []
+    room = max(longest, away[state])
+    while True:
+        rows = zip(automaton.symbols, automaton.transitions[state], strict=True)
+        steps = [(symbol, target) for symbol, target in rows if away.get(target, room) < room]
+        ends = state in automaton.accepting
+        if ends and (not steps or draw(st.booleans())):
+            return tuple(text)
+        symbol, state = draw(st.sampled_from(steps))
+        text.append(symbol)
+        room -= 1
 
 
 def programs(*, context: int | None = None, attention: str | None = None) -> SearchStrategy[str]:

@@ -64,6 +64,20 @@ class Automaton:
         return tuple(symbol for symbol, target in targets if target in self.live)
 
 
+def distances(automaton: Automaton) -> dict[int, int]:
+    """Return how many symbols each live state is away from the nearest word."""
+    known = dict.fromkeys(automaton.accepting, 0)
+    while True:
+        near = {
+            state: 1 + min(known[target] for target in row if target in known)
+            for state, row in enumerate(automaton.transitions)
+            if state not in known and not known.keys().isdisjoint(row)
+        }
+        if not near:
+            return known
+        known.update(near)
+
+
 def numbered(
     symbols: tuple[Token, ...],
     start: int,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from handcraft.errors import Source, Span
 from handcraft.patterns import syntax
-from handcraft.patterns.automaton import numbered
+from handcraft.patterns.automaton import distances, numbered
 from handcraft.patterns.escapes import write_symbol
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ def words(draw: DrawFn, automaton: Automaton, most: int = 20) -> Tokens:
     text: list[Token] = []
     state = automaton.start
     size = draw(st.integers(0, most))
-    distances = _distances(automaton)
+    away = distances(automaton)
     while len(text) < size or state not in automaton.accepting:
         rows = zip(automaton.symbols, automaton.transitions[state], strict=True)
         ways = [(symbol, target) for symbol, target in rows if target in automaton.live]
         if len(text) >= size:
-            ways = [way for way in ways if distances[way[1]] < distances[state]]
+            ways = [way for way in ways if away[way[1]] < away[state]]
         if not ways:
             break
         symbol, state = draw(st.sampled_from(ways))
@@ -207,15 +207,3 @@ def _times(least: int, most: int | None) -> str:
     if (least, most) in known:
         return known[least, most]
     return f"{{{least},{'' if most is None else most}}}"
-
-
-def _distances(automaton: Automaton) -> dict[int, int]:
-    """Return how many symbols each live state is away from the nearest accepting one."""
-    distances = dict.fromkeys(automaton.accepting, 0)
-    while len(distances) < len(automaton.live):
-        known = dict(distances)
-        for state in automaton.live - set(known):
-            near = [known[t] for t in automaton.transitions[state] if t in known]
-            if near:
-                distances[state] = min(near) + 1
-    return distances
