@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+import shlex
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import gallery
 import pytest
 from automaton_drawing import boxes, label, laid_out
+from click.testing import CliRunner
 from gallery import ENTRIES, FIGURES, PAGE
 from patterns import CLASSES, Pattern, eight_states, seconds
 
+from handcraft.cli.commands import handcraft
 from handcraft.patterns.automaton import Automaton, numbered
 from handcraft.patterns.build import automaton_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -50,6 +57,16 @@ def test_growth_is_drawn_from_the_table() -> None:
     figure = gallery.growth_figure(TEXT)
     assert gallery.figure_file("growth").read_bytes().decode() == figure
     assert gallery.growth_figure(TEXT.replace("282,283", "282,999")) != figure
+
+
+def test_the_commands_of_the_page_say_what_stands_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = [line.split("#") for line in TEXT.split("```")[1].strip().splitlines()]
+    results = [CliRunner().invoke(handcraft, shlex.split(command)[1:]) for command, _ in commands]
+    assert [result.exit_code for result in results] == [0, 0, 0]
+    assert results[-1].output.strip() == commands[-1][1].strip()
 
 
 def test_the_page_shows_every_figure_there_is() -> None:
