@@ -173,6 +173,8 @@ class Facts:
         table = self.program.nodes[node].table
         if table is None or table.leaves == (node,):
             return True
+        if self._is_lookup(node):
+            return False
         if len(table.outcomes) > WIDEST_TABLE and not all(map(self.is_categorical, table.leaves)):
             return True
         if COVERS not in self.passes:
@@ -182,6 +184,13 @@ class Facts:
         cells = [None if o is None else classes[o] for o in outcomes]
         sizes = [len(self.values(leaf)) for leaf in table.leaves]
         return cover_size(sizes, cells, len(classes)) > LARGEST_COVER
+
+    def _is_lookup(self, node: int) -> bool:
+        """Return whether a node is a function of its key alone, which has no branches."""
+        op = self.program.nodes[node].op
+        if not isinstance(op, Pick):
+            return False
+        return all(isinstance(self.program.nodes[option].op, Constant) for option in op.options)
 
     def slope(self, leaf: int, table: Table) -> tuple[Fraction, Fraction] | None:
         """Return a, b where a table is `a * leaf + b`."""

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from handcraft.language.typed import Ask
     from handcraft.runtime.vocabulary import Token, Vocabulary
 
+MOST_ENDS = 16_384
+"""Ends of texts that are told apart by a table."""
+
 
 def outcomes(
     ask: Ask, tokens: Sequence[Token], vocabulary: Vocabulary, before: Sequence[Token] = ()
@@ -97,12 +100,18 @@ def deciding_length(ask: Ask, vocabulary: Vocabulary) -> int | None:
     length = next((kind.length for kind in known.kinds if isinstance(kind, Suffix)), None)
     if length is None or ask.question != "live next":
         return length
-    return length if ends(known.machine, length) <= LARGEST_JOINT_TABLE else None
+    return length if tells_ends(known.machine, length) else None
 
 
 def ends(machine: Machine, length: int) -> int:
-    """Return how many texts of at most so many letters there are."""
+    """Return how many ways there are to fill so many places with letters, or with nothing."""
     return int((machine.letter_count + 1) ** length)
+
+
+def tells_ends(machine: Machine, length: int) -> bool:
+    """Return whether all ends of texts can be told apart: as a whole, or by halves."""
+    texts = sum(machine.letter_count**size for size in range(length + 1))
+    return texts <= MOST_ENDS and ends(machine, (length + 1) // 2) <= LARGEST_JOINT_TABLE
 
 
 def _machine(ask: Ask, vocabulary: Vocabulary) -> Machine:

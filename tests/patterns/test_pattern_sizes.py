@@ -132,3 +132,15 @@ def test_the_manifest_says_what_each_component_does() -> None:
     model = handcraft.compile('vocab "ab"; context 8; output state("(a|b)*abb");')
     texts = {operation.text for operation in model.description.operations}
     assert "pattern (a|b)*abb: the last 3 tokens decide" in texts
+
+
+def test_long_ends_are_told_by_halves_also_where_the_window_slides() -> None:
+    model = handcraft.pattern("(a{11}b)*", context=14)
+    assert construction(model) == "the last 11 tokens decide"
+    assert model.config.n_layer == 2
+    assert model.complete("a" * 11, 25) == "baaaaaaaaaaabaaaaaaaaaaab"
+    source = 'vocab "ab"; context 11; output state("(a|b)*a(a|b){8}");'
+    program_, states = parse(source), handcraft.compile(source)
+    assert states.config.n_layer == 2
+    for text in ("abababababa", "bbbbbbbbbbb", "baabbbabaab", "aaaaaaaaaab"):
+        assert states.run(text) == program_.run(text)

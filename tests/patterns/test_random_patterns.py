@@ -75,7 +75,7 @@ def parsed(argument: str, question: str, context: int) -> handcraft.Program | No
         raise
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(asked(most=5), questions)
 def test_every_construction_means_what_the_automaton_says(
     drawn: tuple[str, Automaton], question: str
@@ -98,7 +98,7 @@ def is_guarded(program: TypedProgram) -> bool:
     return any("leaves for good" in (node.words or "") for node in program.nodes)
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(asked(most=5), questions, st.sampled_from([0, 1, 1, 2]))
 def test_the_chosen_construction_is_exact_in_float32(
     drawn: tuple[str, Automaton], question: str, level: int

@@ -16,7 +16,7 @@ from handcraft.compiler.patterns.endings import (
 )
 from handcraft.compiler.patterns.guards import guarded
 from handcraft.language.domain_rules import LARGEST_JOINT_TABLE
-from handcraft.language.recognition import ends
+from handcraft.language.recognition import ends, tells_ends
 from handcraft.patterns.classes import (
     Counting,
     General,
@@ -84,7 +84,7 @@ def candidates(
 def _fits(kind: Kind, machine: Machine, context: int) -> bool:
     match kind:
         case Suffix(length):
-            return ends(machine, length) <= LARGEST_JOINT_TABLE
+            return tells_ends(machine, length)
         case SuffixAtPosition(length):
             return ends(machine, length) * context <= LARGEST_JOINT_TABLE
         case Guarded(inside):

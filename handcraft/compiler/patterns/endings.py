@@ -5,6 +5,9 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
+from handcraft.language.domain_rules import LARGEST_JOINT_TABLE
+from handcraft.language.recognition import ends
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -40,7 +43,9 @@ def by_suffix(writer: Writer, kind: Suffix, back: int = 0) -> int:
     """
     if kind.length == 0:
         return writer.constant(writer.code(kind.cases[0].answer))
-    return writer.lookup(_ending(writer, kind.length, back), dict(_table(writer, kind)))
+    if ends(writer.machine, kind.length) <= LARGEST_JOINT_TABLE:
+        return writer.lookup(_ending(writer, kind.length, back), dict(_table(writer, kind)))
+    return _by_halves(writer, kind, back)
 
 
 def by_suffix_at_position(writer: Writer, kind: SuffixAtPosition, back: int = 0) -> int:
@@ -58,7 +63,7 @@ def by_suffix_at_position(writer: Writer, kind: SuffixAtPosition, back: int = 0)
         for text in _texts(writer, kind.length):
             letters = [each for each in text if each is not None]
             if len(letters) == min(size, kind.length):
-                answer = _answer(kind.cases[size], letters, size)
+                answer = _answer(kind.cases[size], letters)
                 if answer is not None:
                     results[names[size] + _written(writer, text)] = writer.code(answer)
     ending = [] if kind.length == 0 else [_ending(writer, kind.length, back)]
@@ -77,10 +82,31 @@ def _ending(writer: Writer, length: int, back: int) -> int:
     return writer.join([writer.earlier(here, offset, writer.nothing) for offset in offsets])
 
 
+def _by_halves(writer: Writer, kind: Suffix, back: int) -> int:
+    """Return the codes by the older half of the last letters, then by the newer one."""
+    near = kind.length // 2
+    far = kind.length - near
+    parts = []
+    for length, behind in ((far, back + near), (near, back)):
+        texts = [_written(writer, text) for text in _texts(writer, length)]
+        ending = _ending(writer, length, behind)
+        parts.append(writer.variable(writer.lookup(ending, {text: text for text in texts})))
+    older, newer = parts
+    width = far * len(writer.nothing)
+    results: dict[str, dict[str, str]] = {}
+    for text, code in _table(writer, kind):
+        results.setdefault(text[:width], {})[text[width:]] = code
+    options = [writer.lookup(newer, codes) for codes in results.values()]
+    return writer.pick(older, tuple(results), options)
+
+
 def _table(writer: Writer, kind: Suffix) -> Iterator[tuple[str, str]]:
+    by_letters = {(case.letters, case.is_whole): case.answer for case in kind.cases}
     for text in _texts(writer, kind.length):
-        letters = [each for each in text if each is not None]
-        answer = _answer(kind.cases, letters, len(letters) if None in text else None)
+        letters = tuple(each for each in text if each is not None)
+        answer = by_letters.get((letters, True)) if None in text else None
+        ends_ = (by_letters.get((letters[start:], False)) for start in range(len(letters) + 1))
+        answer = next((each for each in (answer, *ends_) if each is not None), None)
         if answer is not None:
             yield _written(writer, text), writer.code(answer)
 
@@ -96,11 +122,10 @@ def _written(writer: Writer, text: Sequence[int | None]) -> str:
     return "".join(writer.nothing if each is None else writer.letter(each) for each in text)
 
 
-def _answer(cases: Sequence[Case], letters: Sequence[int], size: int | None) -> Answer | None:
-    """Return the answer after the last letters of a text of a known size, or of any."""
+def _answer(cases: Sequence[Case], letters: Sequence[int]) -> Answer | None:
+    """Return the answer after the last letters of a text."""
     for case in cases:
         own = len(case.letters)
-        ends = own <= len(letters) and tuple(letters[len(letters) - own :]) == case.letters
-        if ends and (not case.is_whole or size == own):
+        if own <= len(letters) and tuple(letters[len(letters) - own :]) == case.letters:
             return case.answer
     return None

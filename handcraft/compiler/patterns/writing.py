@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from handcraft.language.builder import Builder
     from handcraft.patterns.machine import Answer, Machine
 
+MOST_NUMBERS = 64
+"""Answers that are told as numbers; more are told apart by a direction each."""
+
 Key = TypeVar("Key", bound=Value)
 Result = TypeVar("Result", bound=Value)
 
@@ -80,7 +83,8 @@ class Writer:
     def answers(self, coded: int) -> int:
         """Return the answers that codes stand for, as values of the language.
 
-        A count decides by steps between codes, which are sharper than a line through numbers.
+        A count decides by steps between codes, which are sharper than a line through numbers; so
+        are many codes themselves.
         """
         vocabulary = self.builder.header.vocabulary
         known = {code: answer for answer, code in self._codes.items()}
@@ -89,7 +93,7 @@ class Writer:
             for code, answer in known.items()
             if not isinstance(answer, Inside)
         ]
-        if self._is_counted(coded):
+        if self._is_counted(coded) or len(values) > MOST_NUMBERS:
             self.variable(coded)
         return self.lookup(coded, dict(values))
 
