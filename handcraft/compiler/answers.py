@@ -10,7 +10,6 @@ from handcraft.compiler.carriers import FORMAT
 from handcraft.compiler.forms import (
     Direction,
     Form,
-    combine,
     constant,
     direction,
     magnitude,
@@ -25,7 +24,8 @@ from handcraft.compiler.graph import (
     ValueReadout,
 )
 from handcraft.compiler.levels import LINEAR_READOUT
-from handcraft.compiler.neurons import Layer, Unit
+from handcraft.compiler.neurons import gated
+from handcraft.compiler.purposes import Gate
 from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, is_numeric, union
 from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, TypedProgram
 from handcraft.language.values import Undefined, Value, order, truth
@@ -179,18 +179,18 @@ def _allowed(
             continue
         onehot = sops.onehot(token)
         for value, here in zip(onehot.values, onehot.forms, strict=True):
-            both = _neurons(draft, "allowed", (here + holds.plus(-1),), (1,), 0, span)
+            both = _all_of(draft, "allowed", (here, holds), span)
             reasons.setdefault(value, []).append(both)
     forms: dict[Value, Form] = {}
     for possible, parts in reasons.items():
         forms[possible] = parts[0]
         if len(parts) > 1:
-            none = combine((-1, part) for part in parts).plus(1)
-            forms[possible] = _neurons(draft, "allowed", (none,), (-1,), 1, span)
+            none = [part.scaled(-1).plus(1) for part in parts]
+            forms[possible] = _all_of(draft, "allowed", none, span, otherwise=True)
     eos = program.vocabulary.eos
     if eos is not None and not _some_holds(program, [condition for _, condition in choices]):
-        none = combine((-1, form) for form in forms.values()).plus(1)
-        nothing = _neurons(draft, "nothing_allowed", (none,), (1,), 0, span)
+        none = [form.scaled(-1).plus(1) for form in forms.values()]
+        nothing = _all_of(draft, "nothing_allowed", none, span)
         forms[eos] = forms.get(eos, constant(0)) + nothing
     return Decision(forms, Fraction(1))
 
@@ -210,13 +210,13 @@ def _some_holds(program: TypedProgram, conditions: Sequence[int]) -> bool:
     )
 
 
-def _neurons(
-    draft: Draft, name: str, pres: Sequence[Form], weights: Sequence[int], bias: int, span: Span
+def _all_of(
+    draft: Draft, name: str, conditions: Sequence[Form], span: Span, *, otherwise: bool = False
 ) -> Form:
-    """Return a bias and neurons, each with its weight, that say yes or no."""
+    """Return 1 where all conditions hold and else 0, or the other way round."""
     unique = draft.variable(name, ("true",), "what may come next", span)
-    units = tuple(Unit(p, {0: Fraction(w)}) for p, w in zip(pres, weights, strict=True))
-    layer = Layer(units, (Fraction(bias),), (Fraction(1),), is_one=True)
+    gate = Gate(constant(1), ((0, -1 if otherwise else 1),), tuple(conditions), 1, 1)
+    layer = gated([gate], (int(otherwise),), (1,), is_one=True)
     draft.compute(unique, layer, [(unique, 0)], "what may come next", span)
     return direction(unique, 0)
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from handcraft.compiler.draft import NUMBER
 from handcraft.compiler.facts import numeric
 from handcraft.compiler.forms import Form, combine, constant, direction
-from handcraft.compiler.neurons import Layer, Unit, interpolate, steps
+from handcraft.compiler.neurons import Layer, gated, interpolate, steps
+from handcraft.compiler.purposes import Gate
 from handcraft.language.domain_rules import function_domain
 from handcraft.language.domains import Domain, Finite, Lattice, as_lattice, bounds, kinds
 from handcraft.language.typed import Apply, Constant
@@ -137,10 +138,10 @@ class Arithmetic:
 
     def _bent(self, node: int, base: Form, parts: tuple[tuple[Form, int], ...]) -> Form:
         """Return a form plus the positive parts of others."""
-        units = tuple(Unit(form, {0: Fraction(sign)}) for form, sign in parts)
+        gates = [Gate(form, ((0, sign),)) for form, sign in parts]
         error = sum((self.draft.precision.error(form) for form, _ in parts), Fraction(0))
         error += sum((2 * self.draft.precision.size(form) for form, _ in parts), Fraction(0))
-        return base + self._written(node, Layer(units, (Fraction(0),), error=error))
+        return base + self._written(node, gated(gates, (0,), error=error))
 
     def _product(self, node: int, left: int, right: int) -> Form | None:
         ways = sorted((self._gates(factor), factor) for factor in (left, right))
@@ -184,15 +185,15 @@ class Arithmetic:
         """
         x, low, high = number
         onehot = self.sops.onehot(choice)
-        units = []
+        gates = []
         offset = []
         for value, here in zip(onehot.values, onehot.forms, strict=True):
             factor = factors.get(value, Fraction(0))
             if factor:
-                pre = x.plus(-low) + here.plus(-1).scaled(high - low + 1)
-                units.append(Unit(pre, {0: factor}))
+                size = high - low
+                gates.append(Gate(x.plus(-low), ((0, factor),), (here,), size, size + 1))
                 offset.append((factor * low, here))
-        layer = Layer(tuple(units), (Fraction(0),), is_one=True)
+        layer = gated(gates, (0,), is_one=True)
         return self._written(node, layer) + combine(offset)
 
     def _squares(self, node: int, left: int, right: int, points: list[list[Fraction]]) -> Form:

@@ -16,6 +16,7 @@ from handcraft.compiler.draft import SHARE, Draft, Pattern
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.levels import NARROW_SCORES, Passes
 from handcraft.compiler.onehot import OneHot
+from handcraft.compiler.purposes import Aim
 from handcraft.compiler.scores import (
     Factors,
     Product,
@@ -214,7 +215,8 @@ class Attention:
         error = sum((part.error for part in parts), Fraction(0))
         gap -= 2 * unit * error * FORMAT
         largest = sum((part.largest for part in parts), Fraction(0)) * unit + rank
-        return Pattern(*self._started(joined(products), unit), gap, largest)
+        aim = Aim(tuple(part.literal for part in parts), unit, slope, rank, below)
+        return Pattern(*self._started(joined(products), unit), gap, largest, aim)
 
     def _started(
         self, products: Sequence[Product], unit: int
@@ -280,7 +282,7 @@ class Attention:
         top = self.carriers.numbered(query, classes.tops, exact=False) if sunk else constant(0)
         assert top is not None
         error += self.draft.precision.error(square)
-        return distance_factors(q, top, k, square, classes, error)
+        return distance_factors(q, top, k, square, classes, rows, error)
 
     # Variables that selectors read -----------------------------------------------------------
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.draft import NUMBER
 from handcraft.compiler.forms import Form, combine, constant, direction
-from handcraft.compiler.neurons import Layer, Unit
+from handcraft.compiler.neurons import gated
 from handcraft.compiler.onehot import OneHot
+from handcraft.compiler.purposes import Gate
 from handcraft.language.typed import Choose, Pick
 from handcraft.language.values import order
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from handcraft.compiler.builds import Builds
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
+    from handcraft.compiler.neurons import Layer
 
 
 class Branches:
@@ -40,30 +41,30 @@ class Branches:
         With lo <= a <= hi and a gate g, relu(a - lo - (hi - lo + 1)(1 - g)) is a - lo where g = 1,
         and 0 where g = 0, also where a is a little off.
         """
-        units = []
+        gates = []
         offsets = []
         for gate, branch in self._gates(op):
             form = self.sops.number(branch)
             low, high = self.sops.range(branch, form)
-            pre = form.plus(-low) + gate.plus(-1).scaled(high - low + 1)
-            units.append(Unit(pre, {0: Fraction(1)}))
+            size = high - low
+            gates.append(Gate(form.plus(-low), ((0, 1),), (gate,), size, size + 1))
             offsets.append((low, gate))
-        layer = Layer(tuple(units), (Fraction(0),), is_one=True)
+        layer = gated(gates, (0,), is_one=True)
         return self._written(node, layer, (NUMBER,))[0] + combine(offsets)
 
     def onehot(self, node: int, op: Choose | Pick) -> OneHot:
         """Return a choice between any values: relu(2 [a is v] + 2 g - 3) for each value v."""
         values = self.facts.values(node)
         index = {order(v): k for k, v in enumerate(values)}
-        units = []
+        gates = []
         for gate, branch in self._gates(op):
             onehot = self.sops.onehot(branch)
             for value, form in zip(onehot.values, onehot.forms, strict=True):
                 if order(value) in index:
-                    pre = (form + gate).scaled(2).plus(-3)
-                    units.append(Unit(pre, {index[order(value)]: Fraction(1)}))
-        bounds = (Fraction(1),) * len(values)
-        layer = Layer(tuple(units), (Fraction(0),) * len(values), bounds, is_one=True)
+                    result = ((index[order(value)], 1),)
+                    gates.append(Gate(constant(1), result, (form, gate), 1, 2))
+        bounds = (1,) * len(values)
+        layer = gated(gates, (0,) * len(values), bounds, is_one=True)
         return OneHot(values, self._written(node, layer, [str(v) for v in values]), False)
 
     def _gates(self, op: Choose | Pick) -> list[tuple[Form, int]]:

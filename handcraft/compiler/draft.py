@@ -35,10 +35,13 @@ from handcraft.compiler.graph import (
     Scan,
     Variable,
     form_writes,
+    readout_forms,
     verify,
 )
 from handcraft.compiler.levels import HEAD_MERGING
+from handcraft.compiler.neurons import result_of
 from handcraft.compiler.precision import Precision
+from handcraft.compiler.purposes import Errand, Gate, Gates, Moved, Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 
     from handcraft.compiler.levels import Passes
     from handcraft.compiler.neurons import Layer
+    from handcraft.compiler.purposes import Aim, Function, Result
     from handcraft.errors import Span
 
 NUMBER = "value"
@@ -70,6 +74,7 @@ class Pattern:
     keys: tuple[Form, ...]
     gap: Fraction
     largest: Fraction
+    aim: Aim = field(compare=False, repr=False)
 
 
 @dataclass(slots=True)
@@ -83,6 +88,9 @@ class _HeadDraft:
     alike: bool
     columns: list[tuple[Form, dict[Direction, Number]]] = field(default_factory=list)
     bias: dict[Direction, Number] = field(default_factory=dict)
+    at_start: list[Number] = field(default_factory=list)
+    aims: list[Aim] = field(default_factory=list)
+    always: dict[Direction, Number] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -93,7 +101,11 @@ class _MlpDraft:
     span: Span
     units: list[tuple[Form, dict[Direction, Number]]]
     bias: dict[Direction, Number]
+    function: Function
+    start_from: Result
+    outputs: list[dict[Direction, Number]]
     scan: Scan | None = None
+    always: dict[Direction, Number] = field(default_factory=dict)
 
 
 class Draft:
@@ -188,12 +200,15 @@ class Draft:
             self._ops.append(head)
         elif text not in head.text:
             head.text = f"{head.text}; {text}"
+        if pattern.aim not in head.aims:
+            head.aims.append(pattern.aim)
         if winners is not None:
             head.winners = min(winners, head.winners or winners)
         head.alike = head.alike and alike
         for form, target in zip(columns, targets, strict=True):
             head.columns.append((form, {target: 1}))
-            self._written(target, form.at(self._at_start), head.time)
+            head.at_start.append(form.at(self._at_start))
+            self._written(target, head.at_start[-1], head.time)
             self.precision.moved(target, form, mean=winners != 1)
 
     def _same_pattern(self, pattern: Pattern, columns: Sequence[Form]) -> _HeadDraft | None:
@@ -209,7 +224,11 @@ class Draft:
             (unit.pre, {targets[k]: value for k, value in unit.out.items()}) for unit in layer.units
         ]
         bias = {target: b for target, b in zip(targets, layer.bias, strict=True) if b}
-        self._ops.append(_MlpDraft(self._op_name(name), time, text, span, units, bias, layer.scan))
+        outputs: list[dict[Direction, Number]] = [{target: 1} for target in targets]
+        start_from = result_of(dict(enumerate(layer.bias)))
+        unique = self._op_name(name)
+        parts = (units, bias, layer.function, start_from, outputs, layer.scan)
+        self._ops.append(_MlpDraft(unique, time, text, span, *parts))
         at_start = list(layer.bias)
         for unit in layer.units:
             activation = unit.pre.at(self._at_start)
@@ -241,7 +260,7 @@ class Draft:
                 embedded = read[0] in self.embeddings
                 writers = [] if embedded else [op for op in self._ops if read in _written(op)]
                 if writers and all(op.time >= last for op in writers):
-                    for out in (out for op in writers for out in _outputs(op) if read in out):
+                    for out in (out for op in writers for out in _meant(op) if read in out):
                         out[target] = out.get(target, 0) + coefficient * out[read]
                 else:
                     time = max(after, (self._times[read[0]] + 2) // 2 * 2)
@@ -251,11 +270,15 @@ class Draft:
         for time, copied in sorted(copies.items()):
             units = _copies(copied, self.variables)
             text = "copies to the token directions"
-            self._ops.append(_MlpDraft(self._op_name(name), time, text, span, units, {}))
+            gates = Gates(tuple(Gate(pre, ((k, 1),)) for k, (pre, _) in enumerate(units)))
+            outs = [dict(out) for _, out in units]
+            unique = self._op_name(name)
+            self._ops.append(_MlpDraft(unique, time, text, span, units, {}, gates, (), outs))
         if constants:
             late = next(op for op in reversed(self._ops) if op.time >= last)
             for target, value in constants.items():
                 late.bias[target] = late.bias.get(target, 0) + value
+                late.always[target] = late.always.get(target, 0) + value
 
     # The whole -------------------------------------------------------------------------------
 
@@ -269,6 +292,8 @@ class Draft:
             readout,
             margin,
             self.start,
+            tuple(self.embeddings.values()),
+            readout_forms(readout),
         )
         verify(graph)
         return graph
@@ -300,6 +325,11 @@ def _read(op: _HeadDraft | _MlpDraft) -> set[Direction]:
 
 def _outputs(op: _HeadDraft | _MlpDraft) -> list[dict[Direction, Number]]:
     return [*(out for _, out in _parts(op)), op.bias]
+
+
+def _meant(op: _HeadDraft | _MlpDraft) -> list[dict[Direction, Number]]:
+    """Return the outputs of an operation as it is, and as it is meant."""
+    return [*_outputs(op), op.always, *(op.outputs if isinstance(op, _MlpDraft) else ())]
 
 
 def _written(op: _HeadDraft | _MlpDraft) -> set[Direction]:
@@ -334,6 +364,10 @@ def _frozen(op: _HeadDraft | _MlpDraft) -> Op:
     if isinstance(op, _HeadDraft):
         pattern = op.pattern
         columns = tuple(Column(form, form_writes(out)) for form, out in op.columns)
+        moved = tuple(
+            Moved(column.form, at_start, column.writes)
+            for column, at_start in zip(columns, op.at_start, strict=True)
+        )
         return Head(
             op.name,
             pattern.queries,
@@ -346,6 +380,9 @@ def _frozen(op: _HeadDraft | _MlpDraft) -> Op:
             op.span,
             op.winners,
             op.alike,
+            Errand(tuple(op.aims), moved, form_writes(op.always)),
         )
     neurons = tuple(Neuron(pre, form_writes(out)) for pre, out in op.units)
-    return MlpOp(op.name, neurons, form_writes(op.bias), op.text, op.span, op.scan)
+    outputs = tuple(map(form_writes, op.outputs))
+    purpose = Purpose(op.function, op.start_from, outputs, form_writes(op.always))
+    return MlpOp(op.name, neurons, form_writes(op.bias), op.text, op.span, op.scan, purpose)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.draft import NUMBER, SHARE_ERROR, Draft
 from handcraft.compiler.forms import Direction, Form, Number, combine, constant, direction
-from handcraft.compiler.neurons import Layer, Unit, interpolate
+from handcraft.compiler.neurons import gated, interpolate
 from handcraft.compiler.onehot import OneHot
+from handcraft.compiler.purposes import Gate
 from handcraft.compiler.selection import POSITIONS, SOP, Carrier, Term
 from handcraft.language.domains import Finite, bounds, is_numeric
 from handcraft.language.typed import Aggregate, Constant, Total, Width
@@ -82,16 +83,16 @@ class Gathering:
             columns[index[order(default)]] = (columns[index[order(default)]][0], 1)
         targets: list[Direction] = [(name, k) for k in range(len(values))]
         if op.default is not None and default is None and counts.fewest == 0:
-            gated = self.sops.onehot(op.default)
+            instead = self.sops.onehot(op.default)
             empty = self._empty(node, op.selector)
-            units = [
-                Unit(form + empty.plus(-1), {index[order(value)]: Fraction(1)})
-                for value, form in zip(gated.values, gated.forms, strict=True)
+            gates = [
+                Gate(form, ((index[order(value)], 1),), (empty,), 1, 1)
+                for value, form in zip(instead.values, instead.forms, strict=True)
             ]
             self.attention.move(
                 op.selector, columns, targets, name, self.facts.said(node), alike=True
             )
-            layer = Layer(tuple(units), (Fraction(0),) * len(values))
+            layer = gated(gates, (0,) * len(values))
             self.draft.compute(f"{name}.default", layer, targets, self.facts.said(node), known.span)
             return OneHot(values, tuple(direction(*t) for t in targets), False)
         self.attention.move(op.selector, columns, targets, name, self.facts.said(node), alike=True)
@@ -132,8 +133,8 @@ class Gathering:
         self.attention.move(selector, [(moved, 0)], [(name, 0)], name, self.facts.said(node))
         empty = self._empty(node, selector)
         form, low, high = self._coded(node, default)
-        pre = form.plus(-low) + empty.plus(-1).scaled(high - low)
-        layer = Layer((Unit(pre, {0: Fraction(1)}),), (Fraction(0),))
+        size = high - low
+        layer = gated([Gate(form.plus(-low), ((0, 1),), (empty,), size, size)], (0,))
         self.draft.compute(f"{name}.default", layer, [(name, 0)], self.facts.said(node), known.span)
         return direction(name, 0) + empty.scaled(low)
 
@@ -241,13 +242,13 @@ class Gathering:
         if min(widths) == 0:
             low, high = min(low, Fraction(0)), max(high, Fraction(0))
         places = self.sops.onehot(POSITIONS).forms
-        units = []
+        gates = []
+        size = high - low
         for w in sorted(set(widths) - {0}):
             here = combine((1, places[i]) for i, width in enumerate(widths) if width == w)
-            pre = mean.plus(-low) + here.plus(-1).scaled(high - low + 1)
-            units.append(Unit(pre, {0: Fraction(w)}))
+            gates.append(Gate(mean.plus(-low), ((0, w),), (here,), size, size + 1))
         total = self._variable(node, (NUMBER,))
-        layer = Layer(tuple(units), (Fraction(0),), is_one=True)
+        layer = gated(gates, (0,), is_one=True)
         self.draft.compute(total, layer, [(total, 0)], self.facts.said(node), known.span)
         if not low:
             return direction(total, 0)

@@ -15,6 +15,7 @@ from handcraft.compiler.forms import START, Direction, Form, Number, whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from handcraft.compiler.purposes import Errand, Purpose
     from handcraft.errors import Span
     from handcraft.language.values import Value
     from handcraft.runtime.vocabulary import Token
@@ -85,6 +86,7 @@ class Head:
     span: Span = field(compare=False, repr=False)
     winners: int | None = None
     alike: bool = False
+    errand: Errand | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class MlpOp:
     text: str
     span: Span = field(compare=False, repr=False)
     scan: Scan | None = None
+    purpose: Purpose | None = field(default=None, compare=False, repr=False)
 
 
 Op: TypeAlias = Head | MlpOp
@@ -172,6 +175,10 @@ class Graph:
     margin: Fraction
     """The least distance between the largest logit and a wrong one."""
     start: bool
+    meant: tuple[Embedding, ...] = ()
+    """What the embeddings wrote before any pass: what the forms of purposes read."""
+    answers: tuple[Form | None, ...] = ()
+    """The forms of the read-out before any pass, as purposes have them."""
 
     def show(self) -> str:
         """Return the graph as text."""

@@ -5,7 +5,7 @@ A result is a list of `(pre-activation, outputs)`; outputs are numbers by output
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, permutations, product
@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from handcraft.compiler.forms import Form, Number, combine, magnitude, over_one, whole
 from handcraft.compiler.graph import Scan, point
+from handcraft.compiler.purposes import Boxes, Curve, Function, Gate, Gates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from handcraft.compiler.purposes import Box, Result
 
 MOST_ORDERS = 6
 """Orders of the variables of a table that are tried for a small cover."""
@@ -36,6 +39,7 @@ class Layer:
     Attributes:
         units: the neurons.
         bias: of each output.
+        function: what the outputs are for.
         bounds: a bound on the absolute value of each output, whatever is read; None if unknown.
         is_flat: a small error of what is read does not reach the outputs.
         is_one: at most one neuron is active, the others stay off by more than small errors.
@@ -45,6 +49,7 @@ class Layer:
 
     units: tuple[Unit, ...]
     bias: tuple[Number, ...]
+    function: Function
     bounds: tuple[Number, ...] | None = None
     is_flat: bool = False
     is_one: bool = False
@@ -83,8 +88,10 @@ def steps(
     for result in results:
         for k, value in result.items():
             bounds[k] = max(bounds[k], magnitude(value))
-    scan = Scan(x, _runs(points, results))
-    return Layer(tuple(units), bias, tuple(bounds), is_flat=True, scan=scan)
+    pieces, kept = _runs(points, results)
+    curve = Curve(x, tuple(map(result_of, kept)))
+    scan = Scan(x, pieces)
+    return Layer(tuple(units), bias, curve, tuple(bounds), is_flat=True, scan=scan)
 
 
 def interpolate(
@@ -117,7 +124,9 @@ def interpolate(
         for bend in _bends(slopes, starts[best])
     ]
     scan = Scan(x, tuple(map(point, points)))
-    return Layer(tuple(units), (values[starts[best]],), error=error + carried, scan=scan)
+    curve = Curve(x, tuple(result_of({0: value}) for value in values))
+    bias = (values[starts[best]],)
+    return Layer(tuple(units), bias, curve, error=error + carried, scan=scan)
 
 
 class _Bend(NamedTuple):
@@ -156,15 +165,17 @@ def _sum_error(
 
 def _runs(
     points: Sequence[Fraction], results: Sequence[Mapping[int, Number]]
-) -> tuple[tuple[Fraction, Fraction], ...]:
+) -> tuple[tuple[tuple[Fraction, Fraction], ...], list[Mapping[int, Number]]]:
     """Return the intervals between neighbours of equal result, where steps have no ramp."""
     runs = [point(points[0])]
+    kept = [results[0]]
     for i in range(1, len(points)):
         if results[i] == results[i - 1]:
             runs[-1] = (runs[-1][0], points[i])
         else:
             runs.append(point(points[i]))
-    return tuple(runs)
+            kept.append(results[i])
+    return tuple(runs), kept
 
 
 def boxes(
@@ -192,9 +203,11 @@ def boxes(
     count = [sum(c == k for c, _ in cover) for k in range(outputs)]
     rest = count.index(max(count))
     units = []
+    made = []
     for kind, box in cover:
         if kind == rest:
             continue
+        made.append(box)
         forms = [
             combine((1, variable[value]) for value in values)
             for variable, values in zip(variables, box, strict=True)
@@ -203,7 +216,10 @@ def boxes(
         pre = combine((2, form) for form in forms).plus(1 - 2 * len(forms))
         units.append(Unit(pre, {kind: 1, rest: -1}))
     bias = tuple(int(k == rest) for k in range(outputs))
-    return Layer(tuple(units), bias, (1,) * outputs, is_one=True)
+    kept = tuple(map(tuple, variables))
+    results: list[Result] = [((k, 1),) for k in range(outputs)]
+    function = Boxes(kept, tuple(table), tuple(results), tuple(made))
+    return Layer(tuple(units), bias, function, (1,) * outputs, is_one=True)
 
 
 def weighted(layer: Layer, results: Sequence[Fraction]) -> Layer:
@@ -213,7 +229,34 @@ def weighted(layer: Layer, results: Sequence[Fraction]) -> Layer:
         for unit in layer.units
     ]
     bias = sum((b * r for b, r in zip(layer.bias, results, strict=True)), Fraction(0))
-    return Layer(tuple(units), (bias,), (max(map(abs, results)),), is_one=True)
+    assert isinstance(layer.function, Boxes)
+    function = replace(layer.function, results=tuple(result_of({0: r}) for r in results))
+    most = max(map(abs, results))
+    return Layer(tuple(units), (bias,), function, (most,), is_one=True)
+
+
+def gated(
+    gates: Sequence[Gate],
+    bias: Sequence[Number],
+    bounds: tuple[Number, ...] | None = None,
+    *,
+    is_one: bool = False,
+    error: Number | None = None,
+) -> Layer:
+    """Return one neuron for each gate; the other arguments are those of the layer."""
+    units = []
+    for gate in gates:
+        assert gate.value is not None
+        shut = combine((gate.closed, form) for form in gate.conditions if form is not None)
+        pre = (gate.value + shut).plus(-gate.closed * len(gate.conditions))
+        units.append(Unit(pre, dict(gate.result)))
+    function = Gates(tuple(gates))
+    return Layer(tuple(units), tuple(bias), function, bounds, is_one=is_one, error=error)
+
+
+def result_of(outputs: Mapping[int, Number]) -> Result:
+    """Return outputs in their order, without zeros."""
+    return tuple(sorted((k, whole(value)) for k, value in outputs.items() if value))
 
 
 def cover_size(sizes: Sequence[int], table: Sequence[int | None], outputs: int) -> int:
@@ -227,9 +270,6 @@ def cover_size(sizes: Sequence[int], table: Sequence[int | None], outputs: int) 
 def _cells(sizes: Sequence[int], table: Sequence[int | None]) -> list[Box]:
     cells = zip(product(*map(range, sizes)), table, strict=True)
     return [(kind, tuple((v,) for v in cell)) for cell, kind in cells if kind is not None]
-
-
-Box = tuple[int, tuple[tuple[int, ...], ...]]
 
 
 def _smallest_cover(sizes: Sequence[int], table: Sequence[int | None]) -> tuple[Box, ...]:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import Form, Number, combine, constant
+from handcraft.compiler.purposes import Factor, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,12 +41,14 @@ class Factors:
         top: a form read at the query.
         largest: a bound on all partial sums.
         error: a bound on the error of a score, in roundoffs.
+        literal: what the score is for.
     """
 
     products: tuple[Product, ...]
     top: Form
     largest: Fraction
     error: Number
+    literal: Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +82,18 @@ def table_factors(
     """
     by_query, by_key = _grouped(rows, len(keys))
     if len(by_key) <= len(by_query):
-        pairs = [(_sum(queries, bits(c)), _sum(keys, members)) for c, members in by_key.items()]
+        parts = [(bits(column), members) for column, members in by_key.items()]
     else:
-        pairs = [(_sum(queries, members), _sum(keys, bits(r))) for r, members in by_query.items()]
-    products = tuple(Product(query, key, Fraction(0)) for query, key in pairs)
-    return Factors(products, constant(1), Fraction(1), error)
+        parts = [(members, bits(row)) for row, members in by_query.items()]
+    products = []
+    factors = []
+    for asking, asked in parts:
+        query, key = _sum(queries, asking), _sum(keys, asked)
+        products.append(Product(query, key, Fraction(0)))
+        values = (_indicator(asking, len(queries)), _indicator(asked, len(keys)))
+        factors.append(Factor(query, key, *values, 0))
+    literal = Literal(tuple(factors), constant(1), (1,) * len(rows), tuple(rows))
+    return Factors(tuple(products), constant(1), Fraction(1), error, literal)
 
 
 def rank(rows: Rows, n_keys: int) -> int:
@@ -92,14 +102,21 @@ def rank(rows: Rows, n_keys: int) -> int:
 
 
 def distance_factors(
-    query: Form, top: Form, key: Form, square: Form, classes: Classes, error: Number
+    query: Form, top: Form, key: Form, square: Form, classes: Classes, rows: Rows, error: Number
 ) -> Factors:
     """Return the score 2kq - k^2 = q^2 - (k - q)^2; `square` is k^2, `top` that of the nearest."""
     products = (
         Product(query.scaled(2), key, Fraction(0)),
         Product(constant(-1), square, Fraction(1)),
     )
-    return Factors(products, top, classes.largest, error)
+    queries = tuple(2 * q for q in classes.queries)
+    squares = tuple(k * k for k in classes.keys)
+    factors = (
+        Factor(query.scaled(2), key, queries, classes.keys, 0),
+        Factor(constant(-1), square, (-1,) * len(queries), squares, 1),
+    )
+    literal = Literal(factors, top, classes.tops, tuple(rows))
+    return Factors(products, top, classes.largest, error, literal)
 
 
 def joined(products: Sequence[Product]) -> list[Product]:
@@ -201,6 +218,11 @@ def _grouped(rows: Rows, n_keys: int) -> tuple[dict[int, list[int]], dict[int, l
     by_query.pop(0, None)
     by_key.pop(0, None)
     return by_query, by_key
+
+
+def _indicator(members: Sequence[int], size: int) -> tuple[int, ...]:
+    inside = set(members)
+    return tuple(int(i in inside) for i in range(size))
 
 
 def _sum(forms: Sequence[Form], members: Sequence[int]) -> Form:

@@ -18,8 +18,9 @@ from handcraft.compiler.facts import Facts, numeric
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
 from handcraft.compiler.gathering import Gathering
 from handcraft.compiler.levels import AFFINE_FOLDING, COVERS, MAP_FOLDING
-from handcraft.compiler.neurons import Layer, Unit, boxes, interpolate, steps, weighted
+from handcraft.compiler.neurons import boxes, gated, interpolate, steps, weighted
 from handcraft.compiler.onehot import OneHot, merged
+from handcraft.compiler.purposes import Gate
 from handcraft.compiler.selection import POSITIONS
 from handcraft.errors import ProgramError
 from handcraft.language.domains import NOTHING, bounds, is_numeric, kinds
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from handcraft.compiler.levels import Passes
+    from handcraft.compiler.neurons import Layer
 
 
 class Sops:
@@ -303,12 +305,12 @@ class Sops:
 
     def _shown(self, node: int, form: Form) -> Form:
         low, _ = self.range(node, form)
-        unit = Unit(form.plus(-low), {0: Fraction(1)})
-        return self._write(node, Layer((unit,), (low,)), (NUMBER,))[0]
+        layer = gated([Gate(form.plus(-low), ((0, 1),))], (low,))
+        return self._write(node, layer, (NUMBER,))[0]
 
     def _shown_onehot(self, node: int, onehot: OneHot) -> OneHot:
-        units = tuple(Unit(form, {k: Fraction(1)}) for k, form in enumerate(onehot.forms))
-        layer = Layer(units, (Fraction(0),) * len(units), (Fraction(1),) * len(units))
+        gates = [Gate(form, ((k, 1),)) for k, form in enumerate(onehot.forms)]
+        layer = gated(gates, (0,) * len(gates), (1,) * len(gates))
         forms = self._write(node, layer, [str(v) for v in onehot.values])
         return OneHot(onehot.values, forms, onehot.exact)
 

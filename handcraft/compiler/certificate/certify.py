@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from handcraft.compiler.certificate.coordinates import Coordinates
+from handcraft.compiler.certificate.errands import Detour, detour
 from handcraft.compiler.certificate.formats import BEYOND, FORMATS, Floats
 from handcraft.compiler.certificate.heads import Sharpness, moved, sharpness
+from handcraft.compiler.certificate.intents import is_clearing
 from handcraft.compiler.certificate.mlps import computed
 from handcraft.compiler.certificate.readouts import Decision, decision
 from handcraft.compiler.certificate.scales import NO_LEAK, Scaling, scale
@@ -44,6 +47,7 @@ class Bounds:
         sharp: of each head, by name.
         margins: of each operation of steps, by name, `[n_format]`.
         decision: at the read-out.
+        astray: names of operations that are not proved to do what they are for.
     """
 
     stream: Stream
@@ -51,6 +55,7 @@ class Bounds:
     sharp: dict[str, Sharpness]
     margins: dict[str, Floats]
     decision: Decision
+    astray: frozenset[str]
 
 
 def bounds(placed: Placed, config: Config, scaling: Scaling = NO_LEAK) -> Bounds:
@@ -63,6 +68,8 @@ def bounds(placed: Placed, config: Config, scaling: Scaling = NO_LEAK) -> Bounds
     """
     n_ctx, causal = config.n_ctx, config.attention == "causal"
     stream = Stream(placed.graph)
+    plane = Coordinates(placed.graph, stream)
+    astray: set[str] = set()
     written: dict[str, Floats] = {}
     sharp: dict[str, Sharpness] = {}
     margins: dict[str, Floats] = {}
@@ -71,20 +78,31 @@ def bounds(placed: Placed, config: Config, scaling: Scaling = NO_LEAK) -> Bounds
             made = []
             for head in layer.heads:
                 scales = [scale(head, size.d_head, f.name, scaling) for f in FORMATS]
-                found = sharpness(head, stream, scales, size.d_head, n_ctx, causal=causal)
+                way = detour(head, stream, plane)
+                if way is None:
+                    astray.add(head.name)
+                off = Detour(0.0, 0.0) if way is None else way.times(stream.largest())
+                found = sharpness(
+                    head, stream, scales, size.d_head, n_ctx, causal=causal, detour=off.score
+                )
                 sharp[head.name] = found
-                made.append((head.name, moved(head, stream, found, n_ctx)))
+                made.append((head.name, moved(head, stream, found, n_ctx, off.moved)))
             _add(stream, made, written)
             made = []
             for mlp in layer.mlps:
                 if mlp.name in placed.clears:
+                    if not is_clearing(mlp):
+                        astray.add(mlp.name)
                     continue
-                adds = computed(mlp, stream)
+                adds = computed(mlp, stream, plane)
+                if not adds.is_meant:
+                    astray.add(mlp.name)
                 made.append((mlp.name, (adds.written, adds.start)))
                 if adds.margins is not None:
                     margins[mlp.name] = adds.margins
             _add(stream, made, written)
-        return Bounds(stream, written, sharp, margins, decision(placed.graph, stream))
+        end = decision(placed.graph, stream, plane)
+        return Bounds(stream, written, sharp, margins, end, frozenset(astray))
 
 
 def _add(
@@ -160,7 +178,7 @@ def _verdict(number: int, placed: Placed, found: Bounds) -> Verdict:
     end = found.decision
     error = float(end.error[number])
     shown = error if error < BEYOND / 2 else LARGEST
-    if end.spent[number] < end.room:
+    if end.spent[number] < end.room and end.is_meant and not found.astray:
         return Verdict(name, True, shown, end.margin)
     return Verdict(name, False, shown, end.margin, _reason(number, placed, found))
 
@@ -168,6 +186,10 @@ def _verdict(number: int, placed: Placed, found: Bounds) -> Verdict:
 def _reason(number: int, placed: Placed, found: Bounds) -> str:
     """Return why a format is not proved."""
     op, end = _culprit(number, placed, found), found.decision
+    if op is not None and op.name in found.astray:
+        return f"`{op.name}` does not compute what it is for"
+    if not end.is_meant:
+        return "the read-out does not read what it is for"
     what = "the result" if op is None else f"`{op.name}`"
     error = float(end.error[number] if op is None else found.written[op.name][number])
     if error >= BEYOND / 2:
@@ -177,10 +199,14 @@ def _reason(number: int, placed: Placed, found: Bounds) -> str:
 
 
 def _culprit(number: int, placed: Placed, found: Bounds) -> Op | None:
-    """Return the first operation that is off by more than a digital value may be."""
+    """Return the first operation that does something else, or is off by more than a digit may."""
+    ops: list[Op] = []
     for layer in placed.layers:
-        ops: tuple[Op, ...] = (*layer.heads, *layer.mlps)
-        for op in ops:
-            if op.name in found.written and not found.written[op.name][number] <= MOST_ERROR:
-                return op
+        ops += (*layer.heads, *layer.mlps)
+    for op in ops:
+        if op.name in found.astray:
+            return op
+    for op in ops:
+        if op.name in found.written and not found.written[op.name][number] <= MOST_ERROR:
+            return op
     return None

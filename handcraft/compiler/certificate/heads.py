@@ -64,7 +64,14 @@ class Sharpness:
 
 
 def sharpness(
-    head: Head, stream: Stream, scales: Sequence[Fraction], d_head: int, n_ctx: int, *, causal: bool
+    head: Head,
+    stream: Stream,
+    scales: Sequence[Fraction],
+    d_head: int,
+    n_ctx: int,
+    *,
+    causal: bool,
+    detour: float = 0.0,
 ) -> Sharpness:
     """Return how surely a head looks where it should.
 
@@ -75,6 +82,7 @@ def sharpness(
         d_head: width of a head; scores are divided by its root.
         n_ctx: the most keys.
         causal: the start token sees nothing but itself.
+        detour: how far exact scores can be from what they are for.
     """
     if not head.queries:
         nothing = (0.0,) * len(FORMATS)
@@ -93,7 +101,7 @@ def sharpness(
         mass[:, None], grids.min(keepdims=True)
     )[:, 0]
     off = outward(off + gamma(len(queries))[:, 0] * mass + TINY[:, 0] * len(queries))
-    off = np.where(exact, 0.0, off)
+    off = np.where(exact, 0.0, off) + detour
     gap = _gap(head, stream, queries, keys, k, causal=causal)
     distances, leaks, uneven = [], [], []
     for number, (format_, scale) in enumerate(zip(FORMATS, scales, strict=True)):
@@ -112,9 +120,17 @@ def sharpness(
 
 
 def moved(
-    head: Head, stream: Stream, sharp: Sharpness, n_ctx: int
+    head: Head, stream: Stream, sharp: Sharpness, n_ctx: int, detour: float = 0.0
 ) -> tuple[Written, dict[Direction, Number]]:
-    """Return what a head adds to the stream, and what it adds at the start token."""
+    """Return what a head adds to the stream, and what it adds at the start token.
+
+    Args:
+        head: the head.
+        stream: what it reads.
+        sharp: how surely it looks where it should.
+        n_ctx: the most keys.
+        detour: how far exact results can be from what they are for.
+    """
     if not head.columns:
         return constants(head.bias, stream.index), dict(head.bias)
     columns = form_rows([column.form for column in head.columns], stream.index)
@@ -131,7 +147,7 @@ def moved(
     mean = gamma(terms) * size + (0.0 if head.alike else tilt * (high - low))
     seen = v.wide + v.error
     leaking = leak * 2 * seen + gamma(n_ctx + 3) * (size + leak * seen) + TINY * n_ctx
-    error = v.error + np.where(is_single, 0.0, mean) + np.where(leak > 0, leaking, 0.0)
+    error = v.error + detour + np.where(is_single, 0.0, mean) + np.where(leak > 0, leaking, 0.0)
     grids = v.grid if is_single else np.full(len(columns), UNKNOWN)
     even = (uneven == 0) & only_start & (v.error == 0)
     relative = np.where(even, gamma(total + 4) + 2 * leak, inf)

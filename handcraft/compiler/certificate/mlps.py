@@ -10,7 +10,7 @@ are the values of the one-hot variables that are read, one by one or jointly, up
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from handcraft.compiler.certificate.formats import (
     Floats,
     Mask,
 )
+from handcraft.compiler.certificate.intents import Stray, stray
 from handcraft.compiler.certificate.rows import Rows, form_rows, rows_of
 from handcraft.compiler.certificate.stream import (
     SYMBOL,
@@ -35,6 +36,7 @@ from handcraft.compiler.certificate.stream import (
 )
 
 if TYPE_CHECKING:
+    from handcraft.compiler.certificate.coordinates import Coordinates
     from handcraft.compiler.forms import Direction, Number
     from handcraft.compiler.graph import MlpOp
 
@@ -51,30 +53,47 @@ class Computed:
         start: what it adds at the start token.
         margins: of steps, how many of the largest errors fit between a place where their number
             can be and the nearest ramp, `[n_format]`; None of other functions.
+        is_meant: whether it is what the operation is for.
     """
 
     written: Written
     start: dict[Direction, Number]
     margins: Floats | None
+    is_meant: bool
 
 
-def computed(op: MlpOp, stream: Stream) -> Computed:
-    """Return what an operation adds to the stream."""
-    outputs = _outputs(op, stream)
+def computed(op: MlpOp, stream: Stream, plane: Coordinates) -> Computed:
+    """Return what an operation adds to the stream.
+
+    Args:
+        op: the operation.
+        stream: what it reads.
+        plane: compares it with what it is for.
+    """
     added = _at_start(op, stream)
-    targets = outputs.targets
     if not op.neurons:
-        return Computed(constants(op.bias, stream.index), added, None)
+        is_meant = stray(op, None, None, stream, plane) is not None
+        return Computed(constants(op.bias, stream.index), added, None, is_meant)
+    outputs = _outputs(op, stream)
     pre = form_rows([neuron.pre for neuron in op.neurons], stream.index)
     read = stream.read(pre)
-    cases: Cases | None = None
-    if op.scan is not None:
-        affine = scans.affine_in(op, op.scan)
-        if affine is not None:
-            cases = scans.cases_of(op.scan, affine, pre, read, stream)
-    if cases is None:
+    affine = None if op.scan is None else scans.affine_in(op, op.scan)
+    if op.scan is None or affine is None:
         cases = _cases(op, pre, read, stream)
-    return Computed(cases.written(outputs, targets), added, cases.margins())
+    else:
+        cases = scans.cases_of(op.scan, affine, pre, read, stream)
+    written = cases.written(outputs, outputs.targets)
+    found = stray(op, pre, affine, stream, plane)
+    if found is not None and (found.output or found.pre.any()):
+        written = _strayed(written, found, outputs, stream)
+    return Computed(written, added, cases.margins(), found is not None)
+
+
+def _strayed(written: Written, found: Stray, outputs: Outputs, stream: Stream) -> Written:
+    """Return what is written, as far from what is meant as it can be."""
+    rows = outputs.rows
+    off = rows.sums(np.abs(rows.exact) * (found.pre * stream.largest())[rows.index]) + found.output
+    return replace(written, error=written.error + off, carried=written.carried + off)
 
 
 def _outputs(op: MlpOp, stream: Stream) -> Outputs:

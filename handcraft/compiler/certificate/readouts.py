@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from handcraft.compiler.certificate.coordinates import drift
 from handcraft.compiler.certificate.formats import FORMATS, Floats, gamma, outward
 from handcraft.compiler.certificate.rows import form_rows
-from handcraft.compiler.forms import Form
+from handcraft.compiler.forms import START, Form
 from handcraft.compiler.graph import (
     LogitReadout,
     NumberReadout,
     TokenReadout,
     ValueReadout,
     form_writes,
+    readout_forms,
+    writes,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from handcraft.compiler.certificate.coordinates import Coordinates
     from handcraft.compiler.certificate.stream import Stream
     from handcraft.compiler.forms import Direction, Number
     from handcraft.compiler.graph import Graph, Line
@@ -36,15 +40,42 @@ class Decision:
         margin: the least distance between what must be told apart.
         spent: how much of the margin errors can use up.
         room: how much they may.
+        is_meant: whether the read-out reads what it is for.
     """
 
     error: Floats
     margin: float
     spent: Floats
     room: float
+    is_meant: bool = True
 
 
-def decision(graph: Graph, stream: Stream) -> Decision:
+def decision(graph: Graph, stream: Stream, plane: Coordinates) -> Decision:
+    """Return what the read-out decides on, and whether it reads what it is for."""
+    found = _decided(graph, stream)
+    off = _off(graph, stream, plane)
+    if off is None:
+        return replace(found, is_meant=False)
+    return replace(found, error=found.error + off, spent=found.spent + 2 * off) if off else found
+
+
+def _off(graph: Graph, stream: Stream, plane: Coordinates) -> float | None:
+    """Return how far what is read out can be from what it is for; None if it is something else.
+
+    Where an operation makes the start direction 1 in the end, it is 1.
+    """
+    forms = readout_forms(graph.readout)
+    if len(forms) != len(graph.answers):
+        return None
+    if not forms:
+        return 0.0
+    if any(START in writes(op) for op in graph.ops):
+        forms = tuple(f.plus(dict(f.terms).get(START, 0)) for f in forms)
+    found = drift(*plane.vectors(form_rows(forms, stream.index), graph.answers))
+    return None if found is None else float(found.max()) * stream.largest()
+
+
+def _decided(graph: Graph, stream: Stream) -> Decision:
     """Return what the read-out decides on.
 
     A logit counts as largest where it is closer than half the margin to the largest one, so right

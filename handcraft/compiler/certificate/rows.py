@@ -61,7 +61,7 @@ def rows_of(terms: Sequence[Sequence[tuple[int, Number]]]) -> Rows:
     flat = [pair for row in terms for pair in row]
     index = np.array([i for i, _ in flat], dtype=np.int64)
     exact = np.array([_nearest(c) for _, c in flat], dtype=np.float64)
-    is_exact = np.array([_is_float(c) for _, c in flat], dtype=np.bool_)
+    is_exact = np.array([is_float(c) for _, c in flat], dtype=np.bool_)
     value = rounded(exact)
     finite = np.isfinite(value)
     value = np.where(finite, value, 0.0)
@@ -93,15 +93,16 @@ def is_power_of_two(numbers: Floats) -> Mask:
     return power
 
 
+def is_float(number: Number) -> bool:
+    """Return whether a number is one of float64."""
+    denominator = number.denominator
+    return (denominator & (denominator - 1) == 0 and denominator.bit_length() < 1000) and (
+        abs(number.numerator).bit_length() <= 53
+    )
+
+
 def _nearest(number: Number) -> float:
     try:
         return number.numerator / number.denominator
     except OverflowError:
         return BEYOND if number > 0 else -BEYOND
-
-
-def _is_float(number: Number) -> bool:
-    denominator = number.denominator
-    return (denominator & (denominator - 1) == 0 and denominator.bit_length() < 1000) and (
-        abs(number.numerator).bit_length() <= 53
-    )

@@ -21,7 +21,7 @@ from handcraft.compiler.certificate.formats import (
     gamma,
     outward,
 )
-from handcraft.compiler.certificate.rows import Rows, is_power_of_two
+from handcraft.compiler.certificate.rows import Rows, is_float, is_power_of_two
 from handcraft.compiler.certificate.stream import UNKNOWN, Reading, Stream
 from handcraft.compiler.forms import START, Form
 
@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 
 
 class Affine(NamedTuple):
-    """Pre-activations: `slope * number + constant`, at the start token `+ start`; `[n_neuron]`."""
+    """Pre-activations: `slope * number + constant`, at the start token `+ start`; `[n_neuron]`.
+
+    `is_exact`: none of them is rounded here.
+    """
 
     slope: Floats
     constant: Floats
     start: Floats
+    is_exact: bool
 
 
 def affine_in(op: MlpOp, scan: Scan) -> Affine | None:
@@ -54,7 +58,7 @@ def affine_in(op: MlpOp, scan: Scan) -> Affine | None:
         start = dict(neuron.pre.terms).get(START, Fraction(0))
         rows.append((slope, neuron.pre.constant - slope * scan.form.constant, start))
     slopes, constants, starts = np.array([[float(v) for v in row] for row in rows]).T
-    return Affine(slopes, constants, starts)
+    return Affine(slopes, constants, starts, all(is_float(v) for row in rows for v in row))
 
 
 def cases_of(scan: Scan, affine: Affine, pre: Rows, read: Reading, stream: Stream) -> Cases:

@@ -146,7 +146,7 @@ class Stream:
         for array in (self.low, self.high, self.wide, self.at_start):
             array[-1] = 1
         self.grid[-1] = 0
-        self.symbols = symbols_of(graph, first)
+        self.symbols = symbols_of(graph.embeddings, first)
         self.group = self._variable.copy()
         for symbol in self.symbols:
             self.group[symbol.places] = SYMBOL
@@ -178,6 +178,10 @@ class Stream:
             self.at_start[place] = float(self.start[d])
             exact = Fraction(self.at_start[place]) == self.start[d]
             self.start_grid[place] = grid(self.at_start[place]) if exact else UNKNOWN
+
+    def largest(self) -> float:
+        """Return the largest size that a direction can have, at least 1."""
+        return float(np.maximum(np.abs(self.low), np.abs(self.high)).max())
 
     def form_at_start(self, form: Form) -> Number:
         """Return the exact value of a form at the start token."""

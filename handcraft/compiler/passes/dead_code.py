@@ -19,6 +19,7 @@ from handcraft.compiler.graph import (
     reads,
 )
 from handcraft.compiler.passes.rewriting import rewritten
+from handcraft.compiler.purposes import Boxes, Errand, Gates, Purpose
 
 
 def without_dead_code(graph: Graph, needed: frozenset[Direction]) -> Graph:
@@ -54,12 +55,39 @@ def _kept(op: Op, live: set[Direction]) -> Op | None:
         columns = [Column(c.form, _live(c.writes, live)) for c in op.columns]
         columns = [c for c in columns if c.writes]
         bias = _live(op.bias, live)
-        return replace(op, columns=tuple(_merged(columns)), bias=bias) if columns or bias else None
-    neurons = [Neuron(n.pre, _live(n.writes, live)) for n in op.neurons]
-    neurons = [n for n in neurons if n.writes]
+        if not columns and not bias:
+            return None
+        errand = None if op.errand is None else _kept_errand(op.errand, live)
+        return replace(op, columns=tuple(_merged(columns)), bias=bias, errand=errand)
+    written = [_live(n.writes, live) for n in op.neurons]
+    neurons = [Neuron(n.pre, out) for n, out in zip(op.neurons, written, strict=True) if out]
     bias = _live(op.bias, live)
+    if not neurons and not bias:
+        return None
     scan = op.scan if neurons else None
-    return replace(op, neurons=tuple(neurons), bias=bias, scan=scan) if neurons or bias else None
+    purpose = None if op.purpose is None else _kept_purpose(op.purpose, written, live)
+    return replace(op, neurons=tuple(neurons), bias=bias, scan=scan, purpose=purpose)
+
+
+def _kept_errand(errand: Errand, live: set[Direction]) -> Errand:
+    columns = [replace(column, writes=_live(column.writes, live)) for column in errand.columns]
+    kept = tuple(column for column in columns if column.writes)
+    return replace(errand, columns=kept, always=_live(errand.always, live))
+
+
+def _kept_purpose(purpose: Purpose, written: list[Writes], live: set[Direction]) -> Purpose:
+    """Return a purpose without the neurons that write nothing any more."""
+    function = purpose.function
+    match function:
+        case Boxes(boxes=boxes):
+            kept = tuple(box for box, out in zip(boxes, written, strict=True) if out)
+            function = replace(function, boxes=kept)
+        case Gates(gates):
+            function = Gates(tuple(gate for gate, out in zip(gates, written, strict=True) if out))
+        case _:
+            pass
+    outputs = tuple(_live(output, live) for output in purpose.outputs)
+    return replace(purpose, function=function, outputs=outputs, always=_live(purpose.always, live))
 
 
 def _merged(columns: list[Column]) -> list[Column]:
@@ -100,5 +128,13 @@ def _renumbered(graph: Graph, live: set[Direction]) -> Graph:
     def written(old: Writes) -> Writes:
         return tuple(sorted((numbers[d], c) for d, c in old))
 
+    meant = {e.variable for e in graph.meant}
+
+    def purpose(old: Form) -> Form | None:
+        if any(d not in numbers and d[0] not in meant for d, _ in old.terms):
+            return None
+        terms = ((d if d[0] in meant else numbers[d], c) for d, c in old.terms)
+        return Form(tuple(sorted(terms)), old.constant)
+
     renumbered = replace(graph, variables=tuple(variables), embeddings=tuple(embeddings))
-    return rewritten(renumbered, form, written, form)
+    return rewritten(renumbered, form, written, form, purpose)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.graph import Graph, Head, Op, Writes, form_writes, reads, writes
 from handcraft.compiler.place import depth
+from handcraft.compiler.purposes import Errand
 
 if TYPE_CHECKING:
     from handcraft.compiler.forms import Direction, Number
@@ -46,10 +47,18 @@ def _joined(graph: Graph, one: Head, other: Head) -> Graph | None:
         text=one.text if other.text in one.text else f"{one.text}; {other.text}",
         winners=min((h.winners for h in (one, other) if h.winners is not None), default=None),
         alike=one.alike and other.alike,
+        errand=_both(one.errand, other.errand),
     )
     rest = [op for op in graph.ops if op.name not in (one.name, other.name)]
     ops = _in_order(graph, [*rest, head])
     return None if ops is None else replace(graph, ops=ops)
+
+
+def _both(one: Errand | None, other: Errand | None) -> Errand | None:
+    if one is None or other is None:
+        return None
+    aims = (*one.aims, *(aim for aim in other.aims if aim not in one.aims))
+    return Errand(aims, (*one.columns, *other.columns), _sum(one.always, other.always))
 
 
 def _sum(one: Writes, other: Writes) -> Writes:

@@ -11,10 +11,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import START, Form, combine, constant, direction
-from handcraft.compiler.graph import Embedding, Graph, TokenReadout, form_writes, writes
+from handcraft.compiler.graph import (
+    Embedding,
+    Graph,
+    Head,
+    MlpOp,
+    Op,
+    TokenReadout,
+    form_writes,
+    writes,
+)
 from handcraft.compiler.passes.dead_code import needed_directions, without_dead_code
 from handcraft.compiler.passes.rewriting import rewritten
 from handcraft.compiler.place import earliest
+from handcraft.compiler.purposes import Errand, Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,8 +59,19 @@ def _with_one_at_the_end(graph: Graph) -> Graph:
     assert graph.ops, "only operations read the start direction"
     last = max(range(len(times)), key=lambda i: (times[i], i))
     host = graph.ops[last]
-    late = replace(host, bias=form_writes({**dict(host.bias), START: Fraction(1)}))
+    late = _always(replace(host, bias=form_writes({**dict(host.bias), START: Fraction(1)})))
     return replace(graph, ops=(*graph.ops[:last], *graph.ops[last + 1 :], late))
+
+
+def _always(op: Op) -> Op:
+    """Return an operation that is meant to add 1 to the start direction."""
+    match op:
+        case Head(errand=Errand(always=always) as errand):
+            return replace(op, errand=replace(errand, always=(*always, (START, 1))))
+        case MlpOp(purpose=Purpose(always=always) as purpose):
+            return replace(op, purpose=replace(purpose, always=(*always, (START, 1))))
+        case _:
+            return op
 
 
 def _put(ones: set[str], one: Form) -> Callable[[Form], Form]:

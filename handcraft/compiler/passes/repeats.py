@@ -34,7 +34,7 @@ def without_repeats(graph: Graph) -> Graph:
         same.first(form)
     if not same.repeats:
         return graph
-    once = rewritten(graph, same.read, lambda written: written, same.read)
+    once = rewritten(graph, same.read, lambda written: written, same.read, same.read)
     once = without_dead_code(once, needed_directions(once))
     before, after = depth(graph), depth(once)
     return once if before is not None and after is not None and after <= before else graph

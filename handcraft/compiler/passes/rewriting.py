@@ -20,11 +20,13 @@ from handcraft.compiler.graph import (
     ValueReadout,
     Writes,
 )
+from handcraft.compiler.purposes import renamed_errand, renamed_purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from handcraft.compiler.forms import Form
+    from handcraft.compiler.purposes import Renamed
 
 
 def rewritten(
@@ -32,6 +34,7 @@ def rewritten(
     form: Callable[[Form], Form],
     written: Callable[[Writes], Writes],
     read_out: Callable[[Form], Form],
+    meant: Renamed = lambda same: same,
 ) -> Graph:
     """Return a graph with other forms and targets.
 
@@ -40,9 +43,13 @@ def rewritten(
         form: a form that an operation reads -> what it reads instead.
         written: what an operation writes -> what it writes instead.
         read_out: a form of the read-out -> what it reads instead.
+        meant: a form of a purpose -> the same with the directions of operations renamed; those
+            that embeddings wrote keep their names there.
     """
-    ops = tuple(rewritten_op(op, form, written) for op in graph.ops)
-    return replace(graph, ops=ops, readout=rewritten_readout(graph.readout, read_out))
+    ops = tuple(rewritten_op(op, form, written, meant) for op in graph.ops)
+    answers = tuple(None if answer is None else meant(answer) for answer in graph.answers)
+    readout = rewritten_readout(graph.readout, read_out)
+    return replace(graph, ops=ops, readout=readout, answers=answers)
 
 
 def all_forms(graph: Graph) -> tuple[Form, ...]:
@@ -62,7 +69,10 @@ def _forms(op: Op) -> tuple[Form, ...]:
 
 
 def rewritten_op(
-    op: Op, form: Callable[[Form], Form], written: Callable[[Writes], Writes] = lambda same: same
+    op: Op,
+    form: Callable[[Form], Form],
+    written: Callable[[Writes], Writes] = lambda same: same,
+    meant: Renamed = lambda same: same,
 ) -> Op:
     """Return an operation with other forms and targets."""
     match op:
@@ -73,10 +83,14 @@ def rewritten_op(
                 keys=tuple(map(form, op.keys)),
                 columns=tuple(Column(form(c.form), written(c.writes)) for c in op.columns),
                 bias=written(op.bias),
+                errand=renamed_errand(op.errand, meant, written),
             )
         case MlpOp():
             neurons = tuple(Neuron(form(n.pre), written(n.writes)) for n in op.neurons)
-            return replace(op, neurons=neurons, bias=written(op.bias), scan=_scan(op.scan, form))
+            scan = None if op.scan is None else Scan(form(op.scan.form), op.scan.pieces)
+            purpose = renamed_purpose(op.purpose, meant, written)
+            bias = written(op.bias)
+            return replace(op, neurons=neurons, bias=bias, scan=scan, purpose=purpose)
         case _:
             assert_never(op)
 
@@ -94,7 +108,3 @@ def rewritten_readout(readout: Readout, form: Callable[[Form], Form]) -> Readout
             return NumberReadout(form(number), gap)
         case _:
             assert_never(readout)
-
-
-def _scan(scan: Scan | None, form: Callable[[Form], Form]) -> Scan | None:
-    return None if scan is None else Scan(form(scan.form), scan.pieces)

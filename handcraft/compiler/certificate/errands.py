@@ -1,0 +1,192 @@
+"""Heads against what they are for: where they look, and what they move.
+
+A score is a bilinear form of what is read at the query and at the key. It is compared with the sum
+of the program's literals as such a form, whatever products a pass has made of it; each literal is
+then held against its own table, pair by pair, in whole numbers. Literals add up, so a key that all
+of them select scores the sum of their tops, and any other at least `unit` less; what tells
+selected keys apart adds less than that.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from handcraft.compiler.certificate.coordinates import SAME, drift
+from handcraft.compiler.certificate.rows import form_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from handcraft.compiler.certificate.coordinates import Coordinates
+    from handcraft.compiler.certificate.formats import Floats, Mask
+    from handcraft.compiler.certificate.stream import Stream
+    from handcraft.compiler.forms import Direction, Number
+    from handcraft.compiler.graph import Head, Writes
+    from handcraft.compiler.purposes import Aim, Errand, Literal
+
+
+class Detour(NamedTuple):
+    """How far a head can be from what it is for.
+
+    Attributes:
+        score: of a score, per unit of the largest product of numbers that are read.
+        moved: of what is moved, per unit of the largest number that is read.
+    """
+
+    score: float
+    moved: float
+
+    def times(self, largest: float) -> Detour:
+        """Return how far it is where numbers are at most this large."""
+        return Detour(self.score * largest**2, self.moved * largest)
+
+
+def detour(head: Head, stream: Stream, plane: Coordinates) -> Detour | None:
+    """Return how far a head can be from what it is for; None if it does something else."""
+    errand = head.errand
+    if errand is None or _sum([(1, head.bias)]) != _sum([(1, errand.always)]):
+        return None
+    moved = _moved(head, errand, stream, plane)
+    scores = [_score(head, aim, stream, plane) for aim in errand.aims]
+    known = [score for score in scores if score is not None]
+    if moved is None or len(known) < len(scores):
+        return None
+    return Detour(max(known, default=0.0), moved)
+
+
+# What is moved -------------------------------------------------------------------------------
+
+
+def _moved(head: Head, errand: Errand, stream: Stream, plane: Coordinates) -> float | None:
+    columns = [column.form for column in head.columns]
+    if stream.start:
+        found = _sum([(stream.form_at_start(c.form), c.writes) for c in head.columns])
+        if found != _sum([(c.at_start, c.writes) for c in errand.columns]):
+            return None
+    if not columns:
+        return 0.0 if not errand.columns else None
+    vectors = plane.vectors(
+        form_rows(columns, stream.index), [column.form for column in errand.columns]
+    )
+    placed, meant = vectors
+    written = [column.writes for column in head.columns]
+    if written != [column.writes for column in errand.columns]:
+        places: dict[Direction, int] = {}
+        placed = _spread(written, places).T @ placed
+        meant = _spread([column.writes for column in errand.columns], places).T @ meant
+        if len(meant) > len(placed):
+            return None
+    off = drift(placed, meant)
+    return None if off is None else float(off.max())
+
+
+def _spread(written: list[Writes], places: dict[Direction, int]) -> Floats:
+    for writes in written:
+        for d, _ in writes:
+            places.setdefault(d, len(places))
+    table = np.zeros((len(written), len(places)))
+    for number, writes in enumerate(written):
+        for d, c in writes:
+            table[number, places[d]] = float(c)
+    return table
+
+
+# Where a head looks --------------------------------------------------------------------------
+
+
+def _score(head: Head, aim: Aim, stream: Stream, plane: Coordinates) -> float | None:
+    factors = [factor for literal in aim.literals for factor in literal.factors]
+    if not all(_is_told(literal, aim) for literal in aim.literals):
+        return None
+    if not head.queries:
+        return 0.0 if not factors and aim.slope is None else None
+    tops = [literal.top for literal in aim.literals] if aim.below is not None else []
+    queries = plane.vectors(
+        form_rows(head.queries, stream.index), [*(f.query for f in factors), *tops]
+    )
+    slope = [] if aim.slope is None else [aim.slope]
+    keys = plane.vectors(form_rows(head.keys, stream.index), [*(f.key for f in factors), *slope])
+    asked = queries.meant[: len(factors)]
+    expected = aim.unit * (asked.T @ keys.meant[: len(factors)])
+    if slope:
+        expected[-1] += keys.meant[-1]
+        if not _is_strict(keys.meant[-1], aim, plane):
+            return None
+    off = _apart(queries.placed, keys.placed, expected)
+    if off is None or not stream.start:
+        return off
+    own = np.array([[float(stream.form_at_start(key))] for key in head.keys])
+    at_start = _at_start(aim, asked, queries.meant[len(factors) :])
+    start = _apart(queries.placed, own, at_start[:, None])
+    return None if start is None else max(off, start)
+
+
+def _at_start(aim: Aim, asked: Floats, tops: Floats) -> Floats:
+    """Return the score of the start token as a form over queries."""
+    if aim.below is not None:
+        score: Floats = aim.unit * tops.sum(axis=0)
+        score[-1] -= float(aim.below * aim.unit)
+        return score
+    outside = np.array([float(f.outside) for literal in aim.literals for f in literal.factors])
+    score = aim.unit * (outside @ asked)
+    if not aim.literals:
+        score[-1] -= aim.unit
+    return score
+
+
+def _apart(queries: Floats, keys: Floats, expected: Floats) -> float | None:
+    """Return how far products add up to something else; None where that is not by rounding."""
+    found = queries.T @ keys
+    off = np.abs(found - expected)
+    size = np.abs(queries).T @ np.abs(keys) + np.abs(expected)
+    return float(off.sum()) if (off <= SAME * size).all() else None
+
+
+def _is_told(literal: Literal, aim: Aim) -> bool:
+    """Return whether a literal's score tells the pairs of its table from all others."""
+    n_query = len(literal.rows)
+    n_key = max((len(f.keys) for f in literal.factors), default=1)
+    tops = np.array([int(t) for t in literal.tops], dtype=np.int64)
+    score = np.zeros((n_query, n_key), dtype=np.int64)
+    outside = np.zeros(n_query, dtype=np.int64)
+    for f in literal.factors:
+        asked = np.array([int(q) for q in f.queries], dtype=np.int64)
+        score += asked[:, None] * np.array([int(k) for k in f.keys], dtype=np.int64)
+        outside += asked * int(f.outside)
+    selected = _selected(literal.rows, n_key)
+    told = np.where(selected, score == tops[:, None], score <= tops[:, None] - 1).all()
+    return bool(told) and (aim.below is not None or bool((outside <= tops - 1).all()))
+
+
+def _selected(rows: tuple[int, ...], n_key: int) -> Mask:
+    """Return the table of zeros and ones whose rows are these bits."""
+    size = (n_key + 7) // 8
+    whole = b"".join((row & (1 << n_key) - 1).to_bytes(size, "little") for row in rows)
+    packed = np.frombuffer(whole, dtype=np.uint8).reshape(len(rows), size)
+    selected: Mask = np.unpackbits(packed, axis=1, count=n_key, bitorder="little") == 1
+    return selected
+
+
+def _is_strict(slope: Floats, aim: Aim, plane: Coordinates) -> bool:
+    """Return whether no two positions have the same slope, and slopes differ by at most `rank`.
+
+    What does not come from the position is a multiple of more than the position can make.
+    """
+    by_position, others = plane.parted(slope)
+    span = float(by_position.max() - by_position.min())
+    step = np.gcd.reduce(np.abs(others).astype(np.int64)) if len(others) else 0
+    whole = (others == np.rint(others)).all() and (by_position == np.rint(by_position)).all()
+    distinct = len(np.unique(by_position)) == len(by_position)
+    reach = span + float(others.max(initial=0.0) - others.min(initial=0.0))
+    return bool(whole and distinct and (step == 0 or step > span) and reach <= aim.rank < aim.unit)
+
+
+def _sum(parts: Iterable[tuple[Number, Writes]]) -> dict[Direction, Number]:
+    total: dict[Direction, Number] = {}
+    for factor, writes in parts:
+        for d, c in writes:
+            total[d] = total.get(d, Fraction(0)) + factor * c
+    return {d: c for d, c in total.items() if c}
