@@ -82,7 +82,8 @@ def by_mean(writer: Writer, mean: Mean) -> int:
         )
         weight = writer.apply("+", weight, first)
     back = writer.apply("-", writer.indices(), writer.constant(mean.length - 1))
-    averaged = writer.gathered(writer.compare(">=", writer.indices(), back), weight, 0)
+    with writer.step(f"the mean weight of the last {mean.length}"):
+        averaged = writer.gathered(writer.compare(">=", writer.indices(), back), weight, 0)
     return writer.lookup(
         averaged, {_whole(value): writer.code(answer) for value, answer in mean.answers.items()}
     )

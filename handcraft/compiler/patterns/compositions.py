@@ -49,7 +49,8 @@ def _by_elements(writer: Writer, kind: General, monoid: Monoid) -> int:
             writer.lookup(here, {names[b]: names[monoid.products[a][b]] for b in sorted(possible)})
             for a in sorted(possible)
         ]
-        composed = writer.pick(before, [names[a] for a in sorted(possible)], options)
+        with writer.step(f"what the last {2 * distance} tokens do"):
+            composed = writer.pick(before, [names[a] for a in sorted(possible)], options)
         here = writer.variable(composed)
         possible = {monoid.products[a][b] for a in possible for b in possible}
     answers = {
@@ -73,7 +74,11 @@ def _by_states(writer: Writer, kind: General) -> int:
     ]
     for distance in _distances(writer):
         before = [writer.earlier(leads[state], distance, names[state]) for state in states]
-        leads = [writer.variable(writer.pick(before[s], names, leads)) for s in states]
+        composed = []
+        for state in states:
+            with writer.step(f"where the last {2 * distance} tokens lead from state {state}"):
+                composed.append(writer.pick(before[state], names, leads))
+        leads = [writer.variable(each) for each in composed]
     answers = {
         names[state]: writer.code(answer)
         for state, answer in enumerate(kind.answers)

@@ -35,7 +35,8 @@ def by_counts(writer: Writer, kind: Counting, *, read: bool) -> int:
     if any(value is not None for value in kind.resets):
         value, place = _latest(writer, kind.resets)
         since = writer.compare(">", writer.indices(), place)
-    totals = [_total(writer, counter, since) for counter in kind.counters]
+    with writer.step("the count"):
+        totals = [_total(writer, counter, since) for counter in kind.counters]
     if read:
         none = writer.constant(0)
         totals = [writer.variable(writer.apply("+", total, none)) for total in totals]
@@ -58,8 +59,9 @@ def _latest(writer: Writer, resets: Sequence[int | None]) -> tuple[int, int]:
     setting = writer.compare("!=", sets, writer.constant(writer.nothing))
     latest = writer.latest(setting)
     several = len(set(values.values())) > 1
-    value = writer.gathered(latest if several else setting, sets, "0")
-    return value, writer.gathered(latest, writer.indices(), -1)
+    with writer.step("the latest resetting token"):
+        value = writer.gathered(latest if several else setting, sets, "0")
+        return value, writer.gathered(latest, writer.indices(), -1)
 
 
 def _total(writer: Writer, counter: Counter, since: int | None) -> int:

@@ -28,11 +28,13 @@ def guarded(
         inner: what may hold inside.
         exits: the answers that exits may have.
     """
-    leaving = _leaving(writer, before, inner)
+    with writer.step("the token here leaves for good"):
+        leaving = _leaving(writer, before, inner)
     left = writer.compare("!=", leaving, writer.constant(INSIDE))
     if len(set(exits)) > 1:
         left = writer.builder.add(First(left), writer.span)
-    out = writer.gathered(left, leaving, INSIDE)
+    with writer.step("whether the text has left for good"):
+        out = writer.gathered(left, leaving, INSIDE)
     known = {writer.code(each): writer.code(each.answer) for each in inner}
     options = [
         writer.lookup(here, known),

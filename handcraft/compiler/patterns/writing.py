@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from handcraft.language.builtins import TARGET
@@ -22,7 +23,7 @@ from handcraft.language.values import Value
 from handcraft.patterns.machine import Inside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from handcraft.errors import Span
     from handcraft.language.builder import Builder
@@ -56,6 +57,7 @@ class Writer:
         self.front = int(builder.header.vocabulary.bos is not None)
         self.room = builder.header.context - self.front
         self.span = span
+        self._words = builder.words
         self._width = len(str(machine.letter_count - 1))
         self.nothing = "-" * self._width
         self._codes: dict[Answer, str] = {}
@@ -101,6 +103,16 @@ class Writer:
         table = self.builder.nodes[node].table
         leaves = () if table is None else table.leaves
         return any(isinstance(self.builder.nodes[leaf].op, Width | Total) for leaf in leaves)
+
+    @contextmanager
+    def step(self, told: str) -> Iterator[None]:
+        """Tell of all that is made meanwhile what it is, after the words of the construction."""
+        before = self.builder.words
+        self.builder.words = f"{self._words}; {told}"
+        try:
+            yield
+        finally:
+            self.builder.words = before
 
     # Steps -----------------------------------------------------------------------------------
 
@@ -194,4 +206,5 @@ class Writer:
             return value
         place = self.apply("-", self.indices(), self.constant(distance))
         at = self.builder.add(Compare("==", self.indices(), place), self.span)
-        return self.gathered(at, value, default)
+        with self.step("the token before" if distance == 1 else f"{distance} tokens before"):
+            return self.gathered(at, value, default)
