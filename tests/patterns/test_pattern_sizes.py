@@ -53,9 +53,10 @@ def test_the_depth_of_each_language_at_context_64(name: str) -> None:
     assert (model.config.n_layer, told.rpartition(": ")[2]) == DEPTH[name]
 
 
+@pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("context", [5, 6, 12])
-def test_aab_is_one_head_and_nothing_else(context: int) -> None:
-    model = handcraft.pattern("(aab)*", context=context)
+def test_aab_is_one_head_and_nothing_else(context: int, level: int) -> None:
+    model = handcraft.pattern("(aab)*", context=context, optimize=level)
     config = model.config
     assert (config.n_layer, config.n_head, config.d_mlp) == (1, 1, 0)
     assert not config.start

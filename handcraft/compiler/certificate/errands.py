@@ -99,7 +99,8 @@ def _spread(written: list[Writes], places: dict[Direction, int]) -> Floats:
 
 def _score(head: Head, aim: Aim, stream: Stream, plane: Coordinates) -> float | None:
     factors = [factor for literal in aim.literals for factor in literal.factors]
-    if not all(_is_told(literal, aim) for literal in aim.literals):
+    below = bool(stream.start) and aim.below is None
+    if not all(_is_told(literal, start_below=below) for literal in aim.literals):
         return None
     if not head.queries:
         return 0.0 if not factors and aim.slope is None else None
@@ -145,8 +146,13 @@ def _apart(queries: Floats, keys: Floats, expected: Floats) -> float | None:
     return float(off.sum()) if (off <= SAME * size).all() else None
 
 
-def _is_told(literal: Literal, aim: Aim) -> bool:
-    """Return whether a literal's score tells the pairs of its table from all others."""
+def _is_told(literal: Literal, *, start_below: bool) -> bool:
+    """Return whether a literal's score tells the pairs of its table from all others.
+
+    Args:
+        literal: the literal.
+        start_below: whether a start token's key has to be told from those of the table too.
+    """
     n_query = len(literal.rows)
     n_key = max((len(f.keys) for f in literal.factors), default=1)
     tops = np.array([int(t) for t in literal.tops], dtype=np.int64)
@@ -158,7 +164,7 @@ def _is_told(literal: Literal, aim: Aim) -> bool:
         outside += asked * int(f.outside)
     selected = _selected(literal.rows, n_key)
     told = np.where(selected, score == tops[:, None], score <= tops[:, None] - 1).all()
-    return bool(told) and (aim.below is not None or bool((outside <= tops - 1).all()))
+    return bool(told) and (not start_below or bool((outside <= tops - 1).all()))
 
 
 def _selected(rows: tuple[int, ...], n_key: int) -> Mask:
