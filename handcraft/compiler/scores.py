@@ -104,16 +104,20 @@ def rank(rows: Rows, n_keys: int) -> int:
 def distance_factors(
     query: Form, top: Form, key: Form, square: Form, classes: Classes, rows: Rows, error: Number
 ) -> Factors:
-    """Return the score 2kq - k^2 = q^2 - (k - q)^2; `square` is k^2, `top` that of the nearest."""
+    """Return the score 2kq - k^2 = q^2 - (k - q)^2; `square` is k^2, `top` that of the nearest.
+
+    The start token, whose k is 0, scores less than any top: a query midway between two keys has -1.
+    """
+    outside = 1 - min(0, *classes.tops)
     products = (
         Product(query.scaled(2), key, Fraction(0)),
-        Product(constant(-1), square, Fraction(1)),
+        Product(constant(-1), square, outside),
     )
     queries = tuple(2 * q for q in classes.queries)
     squares = tuple(k * k for k in classes.keys)
     factors = (
         Factor(query.scaled(2), key, queries, classes.keys, 0),
-        Factor(constant(-1), square, (-1,) * len(queries), squares, 1),
+        Factor(constant(-1), square, (-1,) * len(queries), squares, outside),
     )
     literal = Literal(factors, top, classes.tops, tuple(rows))
     return Factors(products, top, classes.largest, error, literal)

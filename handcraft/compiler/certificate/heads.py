@@ -28,6 +28,7 @@ from handcraft.compiler.certificate.formats import (
     largest_exp,
     outward,
 )
+from handcraft.compiler.certificate.means import mean_error
 from handcraft.compiler.certificate.rows import Rows, form_rows, is_power_of_two, rows_of
 from handcraft.compiler.certificate.stream import (
     SYMBOL,
@@ -144,7 +145,12 @@ def moved(
     terms = np.where(only_start, 1, winners) + total + 2
     size = v.size + v.error
     tilt = np.where(uneven < 1, np.expm1(np.minimum(uneven, 1.0)), 1.0)
-    mean = gamma(terms) * size + (0.0 if head.alike else tilt * (high - low))
+    mean = gamma(terms) * size
+    if winners > 1:
+        is_digital = (v.grid >= 0) & (v.size <= 1) & (v.error == 0)
+        tighter = mean_error(winners, size, is_digital)
+        mean = np.where(total == 0, np.minimum(mean, tighter), mean)
+    mean = mean + (0.0 if head.alike else tilt * (high - low))
     seen = v.wide + v.error
     leaking = leak * 2 * seen + gamma(n_ctx + 3) * (size + leak * seen) + TINY * n_ctx
     error = v.error + detour + np.where(is_single, 0.0, mean) + np.where(leak > 0, leaking, 0.0)
