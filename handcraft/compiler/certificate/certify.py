@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from handcraft.compiler.certificate.coordinates import Coordinates
-from handcraft.compiler.certificate.errands import Detour, detour
+from handcraft.compiler.certificate.errands import detour
 from handcraft.compiler.certificate.formats import BEYOND, FORMATS, Floats
-from handcraft.compiler.certificate.heads import Sharpness, moved, sharpness
+from handcraft.compiler.certificate.heads import Sharpness, moved, read_heads, sharpness
 from handcraft.compiler.certificate.intents import is_clearing
 from handcraft.compiler.certificate.mlps import computed
 from handcraft.compiler.certificate.readouts import Decision, decision
@@ -76,25 +76,26 @@ def bounds(placed: Placed, config: Config, scaling: Scaling = NO_LEAK) -> Bounds
     with np.errstate(all="ignore"):
         for layer, size in zip(placed.layers, placed.sizes, strict=True):
             made = []
-            for head in layer.heads:
+            for head, read in zip(layer.heads, read_heads(layer.heads, stream), strict=True):
                 scales = [scale(head, size.d_head, f.name, scaling) for f in FORMATS]
-                way = detour(head, stream, plane)
+                way = detour(head, read, stream, plane)
                 if way is None:
                     astray.add(head.name)
-                off = Detour(0.0, 0.0) if way is None else way.times(stream.largest())
+                off = 0.0 if way is None else way.moved
                 found = sharpness(
-                    head, stream, scales, size.d_head, n_ctx, causal=causal, detour=off.score
+                    head, stream, read, scales, size.d_head, n_ctx, causal=causal, way=way
                 )
                 sharp[head.name] = found
-                made.append((head.name, moved(head, stream, found, n_ctx, off.moved)))
+                made.append((head.name, moved(head, stream, read.columns, found, n_ctx, off)))
             _add(stream, made, written)
             made = []
-            for mlp in layer.mlps:
-                if mlp.name in placed.clears:
-                    if not is_clearing(mlp):
-                        astray.add(mlp.name)
-                    continue
-                adds = computed(mlp, stream, plane)
+            astray.update(
+                m.name for m in layer.mlps if m.name in placed.clears and not is_clearing(m)
+            )
+            mlps = [mlp for mlp in layer.mlps if mlp.name not in placed.clears]
+            reads = stream.read_each([[n.pre for n in mlp.neurons] for mlp in mlps])
+            for mlp, pre in zip(mlps, reads, strict=True):
+                adds = computed(mlp, pre, stream, plane)
                 if not adds.is_meant:
                     astray.add(mlp.name)
                 made.append((mlp.name, (adds.written, adds.start)))

@@ -41,13 +41,12 @@ class Coordinates:
 
     Args:
         graph: the graph.
-        stream: numbers its directions.
+        stream: numbers its directions; nothing but the embeddings has written yet.
     """
 
     def __init__(self, graph: Graph, stream: Stream) -> None:
         self._index = stream.index
-        first = {d[0]: n for d, n in stream.index.items() if d[1] == 0}
-        self._placed = {s.kind: s for s in symbols_of(graph.embeddings, first)}
+        self._placed = {symbol.kind: symbol for symbol in stream.symbols}
         self._known: dict[Direction, int] = {}
         begins: dict[str, int] = {}
         for embedding in graph.meant:
@@ -64,6 +63,10 @@ class Coordinates:
             if start is not None:
                 self._free[start] = False
         self._column = np.zeros(size, dtype=np.int64)
+
+    def is_same(self, placed: Form, meant: Form) -> bool:
+        """Return whether a form reads only what operations write, and is the other one."""
+        return placed == meant and not any(d in self._known for d, _ in placed.terms)
 
     def vectors(self, rows: Rows, forms: Sequence[Form | None]) -> Vectors:
         """Return rows over the stream and forms of purposes as vectors.

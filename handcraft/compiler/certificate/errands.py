@@ -10,68 +10,75 @@ selected keys apart adds less than that.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from handcraft.compiler.certificate.coordinates import SAME, drift
-from handcraft.compiler.certificate.rows import form_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from handcraft.compiler.certificate.coordinates import Coordinates
     from handcraft.compiler.certificate.formats import Floats, Mask
+    from handcraft.compiler.certificate.heads import HeadRead
+    from handcraft.compiler.certificate.rows import Rows
     from handcraft.compiler.certificate.stream import Stream
     from handcraft.compiler.forms import Direction, Number
     from handcraft.compiler.graph import Head, Writes
     from handcraft.compiler.purposes import Aim, Errand, Literal
 
 
+FAR = 2**62
+"""Stands for the lead over nobody."""
+
+
 class Detour(NamedTuple):
     """How far a head can be from what it is for.
 
     Attributes:
-        score: of a score, per unit of the largest product of numbers that are read.
-        moved: of what is moved, per unit of the largest number that is read.
+        score: of a score.
+        moved: of what is moved.
+        gap: the least distance of a winner's score from a loser's, in units.
     """
 
     score: float
     moved: float
-
-    def times(self, largest: float) -> Detour:
-        """Return how far it is where numbers are at most this large."""
-        return Detour(self.score * largest**2, self.moved * largest)
+    gap: Fraction
 
 
-def detour(head: Head, stream: Stream, plane: Coordinates) -> Detour | None:
+def detour(head: Head, read: HeadRead, stream: Stream, plane: Coordinates) -> Detour | None:
     """Return how far a head can be from what it is for; None if it does something else."""
     errand = head.errand
     if errand is None or _sum([(1, head.bias)]) != _sum([(1, errand.always)]):
         return None
-    moved = _moved(head, errand, stream, plane)
-    scores = [_score(head, aim, stream, plane) for aim in errand.aims]
+    moved = _moved(head, errand, read.columns.rows, stream, plane)
+    scores = [_score(head, aim, read, stream, plane) for aim in errand.aims]
+    gaps = [_gap(aim, bool(stream.start)) for aim in errand.aims]
     known = [score for score in scores if score is not None]
-    if moved is None or len(known) < len(scores):
+    told = [gap for gap in gaps if gap is not None]
+    if moved is None or len(known) < len(scores) or len(told) < len(gaps):
         return None
-    return Detour(max(known, default=0.0), moved)
+    largest = stream.largest()
+    least = min(told, default=head.gap)
+    gap = head.gap if least == inf else Fraction(least)
+    return Detour(max(known, default=0.0) * largest**2, moved * largest, gap)
 
 
 # What is moved -------------------------------------------------------------------------------
 
 
-def _moved(head: Head, errand: Errand, stream: Stream, plane: Coordinates) -> float | None:
-    columns = [column.form for column in head.columns]
+def _moved(
+    head: Head, errand: Errand, columns: Rows, stream: Stream, plane: Coordinates
+) -> float | None:
     if stream.start:
         found = _sum([(stream.form_at_start(c.form), c.writes) for c in head.columns])
         if found != _sum([(c.at_start, c.writes) for c in errand.columns]):
             return None
-    if not columns:
+    if not head.columns:
         return 0.0 if not errand.columns else None
-    vectors = plane.vectors(
-        form_rows(columns, stream.index), [column.form for column in errand.columns]
-    )
-    placed, meant = vectors
+    placed, meant = plane.vectors(columns, [column.form for column in errand.columns])
     written = [column.writes for column in head.columns]
     if written != [column.writes for column in errand.columns]:
         places: dict[Direction, int] = {}
@@ -97,19 +104,16 @@ def _spread(written: list[Writes], places: dict[Direction, int]) -> Floats:
 # Where a head looks --------------------------------------------------------------------------
 
 
-def _score(head: Head, aim: Aim, stream: Stream, plane: Coordinates) -> float | None:
+def _score(
+    head: Head, aim: Aim, read: HeadRead, stream: Stream, plane: Coordinates
+) -> float | None:
     factors = [factor for literal in aim.literals for factor in literal.factors]
-    below = bool(stream.start) and aim.below is None
-    if not all(_is_told(literal, start_below=below) for literal in aim.literals):
-        return None
     if not head.queries:
         return 0.0 if not factors and aim.slope is None else None
     tops = [literal.top for literal in aim.literals] if aim.below is not None else []
-    queries = plane.vectors(
-        form_rows(head.queries, stream.index), [*(f.query for f in factors), *tops]
-    )
+    queries = plane.vectors(read.queries.rows, [*(f.query for f in factors), *tops])
     slope = [] if aim.slope is None else [aim.slope]
-    keys = plane.vectors(form_rows(head.keys, stream.index), [*(f.key for f in factors), *slope])
+    keys = plane.vectors(read.keys.rows, [*(f.key for f in factors), *slope])
     asked = queries.meant[: len(factors)]
     expected = aim.unit * (asked.T @ keys.meant[: len(factors)])
     if slope:
@@ -146,12 +150,38 @@ def _apart(queries: Floats, keys: Floats, expected: Floats) -> float | None:
     return float(off.sum()) if (off <= SAME * size).all() else None
 
 
-def _is_told(literal: Literal, *, start_below: bool) -> bool:
-    """Return whether a literal's score tells the pairs of its table from all others.
+def _gap(aim: Aim, has_start: bool) -> Fraction | float | None:
+    """Return the least distance of a winner's score from a loser's, infinite without losers.
+
+    None where some table is not told. A selected key has at least the sum of the tops, and another
+    at most that less the least lead of a literal, plus `rank`. The start token, where it stands in,
+    is below the first and above the second; in a head that counts it is level with the first.
+    """
+    leads = [
+        _lead(literal, start_below=has_start and aim.below is None) for literal in aim.literals
+    ]
+    known = [lead for lead in leads if lead is not None]
+    if len(known) < len(leads):
+        return None
+    lead = min(known, default=inf) * aim.unit - aim.rank
+    gaps = [lead]
+    if aim.slope is not None:
+        gaps.append(1)
+    if has_start and aim.below:
+        gaps += (float(aim.below * aim.unit), lead - float(aim.below * aim.unit))
+    if has_start and not aim.literals:
+        gaps.append(aim.unit)
+    return min(gaps) if min(gaps) > 0 else None
+
+
+def _lead(literal: Literal, *, start_below: bool) -> float | None:
+    """Return by how much a literal's score tells the pairs of its table from all others.
+
+    None if it does not.
 
     Args:
         literal: the literal.
-        start_below: whether a start token's key has to be told from those of the table too.
+        start_below: whether the start token's key has to be told from those of the table too.
     """
     n_query = len(literal.rows)
     n_key = max((len(f.keys) for f in literal.factors), default=1)
@@ -163,8 +193,13 @@ def _is_told(literal: Literal, *, start_below: bool) -> bool:
         score += asked[:, None] * np.array([int(k) for k in f.keys], dtype=np.int64)
         outside += asked * int(f.outside)
     selected = _selected(literal.rows, n_key)
-    told = np.where(selected, score == tops[:, None], score <= tops[:, None] - 1).all()
-    return bool(told) and (not start_below or bool((outside <= tops - 1).all()))
+    below = tops[:, None] - score
+    lead = float(below[~selected].min(initial=FAR))
+    if start_below:
+        lead = min(lead, float((tops - outside).min(initial=FAR)))
+    if below[selected].any() or lead < 1:
+        return None
+    return inf if lead == FAR else lead
 
 
 def _selected(rows: tuple[int, ...], n_key: int) -> Mask:
@@ -177,22 +212,25 @@ def _selected(rows: tuple[int, ...], n_key: int) -> Mask:
 
 
 def _is_strict(slope: Floats, aim: Aim, plane: Coordinates) -> bool:
-    """Return whether no two positions have the same slope, and slopes differ by at most `rank`.
+    """Return whether no two positions have the same slope, and all slopes are from 0 to `rank`.
 
     What does not come from the position is a multiple of more than the position can make.
     """
     by_position, others = plane.parted(slope)
+    least = float(by_position.min() + others.min(initial=0.0)) + float(slope[-1])
     span = float(by_position.max() - by_position.min())
     step = np.gcd.reduce(np.abs(others).astype(np.int64)) if len(others) else 0
     whole = (others == np.rint(others)).all() and (by_position == np.rint(by_position)).all()
     distinct = len(np.unique(by_position)) == len(by_position)
     reach = span + float(others.max(initial=0.0) - others.min(initial=0.0))
-    return bool(whole and distinct and (step == 0 or step > span) and reach <= aim.rank < aim.unit)
+    return bool(
+        whole and distinct and (step == 0 or step > span) and least >= 0 and reach <= aim.rank
+    )
 
 
 def _sum(parts: Iterable[tuple[Number, Writes]]) -> dict[Direction, Number]:
     total: dict[Direction, Number] = {}
     for factor, writes in parts:
         for d, c in writes:
-            total[d] = total.get(d, Fraction(0)) + factor * c
+            total[d] = total.get(d, 0) + factor * c
     return {d: c for d, c in total.items() if c}

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
-from math import gcd, inf, lcm, sqrt
-from typing import TYPE_CHECKING
+from math import inf, sqrt
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,10 +28,11 @@ from handcraft.compiler.certificate.formats import (
     outward,
 )
 from handcraft.compiler.certificate.means import mean_error
-from handcraft.compiler.certificate.rows import Rows, form_rows, is_power_of_two, rows_of
+from handcraft.compiler.certificate.rows import Rows, is_power_of_two, rows_of
 from handcraft.compiler.certificate.stream import (
     SYMBOL,
     UNKNOWN,
+    Read,
     Reading,
     Stream,
     Written,
@@ -43,6 +43,7 @@ from handcraft.compiler.forms import START
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from handcraft.compiler.certificate.errands import Detour
     from handcraft.compiler.forms import Direction, Form, Number
     from handcraft.compiler.graph import Head
 
@@ -64,32 +65,50 @@ class Sharpness:
     uneven: tuple[float, ...]
 
 
+class HeadRead(NamedTuple):
+    """What a head reads: by its queries, keys and columns."""
+
+    queries: Read
+    keys: Read
+    columns: Read
+
+
+def read_heads(heads: Sequence[Head], stream: Stream) -> list[HeadRead]:
+    """Return what each of the heads of a layer reads."""
+    groups: list[Sequence[Form]] = []
+    for head in heads:
+        groups += (head.queries, head.keys, [column.form for column in head.columns])
+    found = stream.read_each(groups)
+    return [HeadRead(*found[i : i + 3]) for i in range(0, len(found), 3)]
+
+
 def sharpness(
     head: Head,
     stream: Stream,
+    read: HeadRead,
     scales: Sequence[Fraction],
     d_head: int,
     n_ctx: int,
     *,
     causal: bool,
-    detour: float = 0.0,
+    way: Detour | None,
 ) -> Sharpness:
     """Return how surely a head looks where it should.
 
     Args:
         head: the head.
-        stream: what it reads.
+        stream: the stream before it.
+        read: what it reads.
         scales: what the queries are multiplied by in each format, a power of two.
         d_head: width of a head; scores are divided by its root.
         n_ctx: the most keys.
-        causal: the start token sees nothing but itself.
-        detour: how far exact scores can be from what they are for.
+        causal: the start token sees nothing but itself, which it must do anyway.
+        way: how exact scores tell winners from losers; None if that is unknown.
     """
     if not head.queries:
         nothing = (0.0,) * len(FORMATS)
         return Sharpness(head.gap, (BEYOND,) * len(FORMATS), nothing, nothing)
-    queries, keys = form_rows(head.queries, stream.index), form_rows(head.keys, stream.index)
-    q, k = stream.read(queries), stream.read(keys)
+    (queries, q), (keys, k) = read.queries, read.keys
     both = (q.error * k.error).sum(axis=1)
     off = _weighted(keys, q.error, stream) + _weighted(queries, k.error, stream) + both
     mass = np.minimum(
@@ -102,8 +121,10 @@ def sharpness(
         mass[:, None], grids.min(keepdims=True)
     )[:, 0]
     off = outward(off + gamma(len(queries))[:, 0] * mass + TINY[:, 0] * len(queries))
-    off = np.where(exact, 0.0, off) + detour
-    gap = _gap(head, stream, queries, keys, k, causal=causal)
+    off = np.where(exact, 0.0, off) + (0.0 if way is None else way.score)
+    gap = head.gap if way is None else way.gap
+    if not causal and START in stream.index:
+        gap = min(gap, _lead_of_start(head, stream, k))
     distances, leaks, uneven = [], [], []
     for number, (format_, scale) in enumerate(zip(FORMATS, scales, strict=True)):
         unit = float(scale) / sqrt(d_head)
@@ -121,21 +142,21 @@ def sharpness(
 
 
 def moved(
-    head: Head, stream: Stream, sharp: Sharpness, n_ctx: int, detour: float = 0.0
+    head: Head, stream: Stream, read: Read, sharp: Sharpness, n_ctx: int, detour: float = 0.0
 ) -> tuple[Written, dict[Direction, Number]]:
     """Return what a head adds to the stream, and what it adds at the start token.
 
     Args:
         head: the head.
-        stream: what it reads.
+        stream: the stream before it.
+        read: what its columns read.
         sharp: how surely it looks where it should.
         n_ctx: the most keys.
         detour: how far exact results can be from what they are for.
     """
     if not head.columns:
         return constants(head.bias, stream.index), dict(head.bias)
-    columns = form_rows([column.form for column in head.columns], stream.index)
-    v = stream.read(columns)
+    v = read.reading
     low, high = np.minimum(v.low, v.start), np.maximum(v.high, v.start)
     leak, uneven = np.array(sharp.leak)[:, None], np.array(sharp.uneven)[:, None]
     winners = n_ctx if head.winners is None else head.winners
@@ -154,7 +175,7 @@ def moved(
     seen = v.wide + v.error
     leaking = leak * 2 * seen + gamma(n_ctx + 3) * (size + leak * seen) + TINY * n_ctx
     error = v.error + detour + np.where(is_single, 0.0, mean) + np.where(leak > 0, leaking, 0.0)
-    grids = v.grid if is_single else np.full(len(columns), UNKNOWN)
+    grids = v.grid if is_single else np.full(len(head.columns), UNKNOWN)
     even = (uneven == 0) & only_start & (v.error == 0)
     relative = np.where(even, gamma(total + 4) + 2 * leak, inf)
     reading = Reading(
@@ -172,7 +193,7 @@ def moved(
     added: dict[Direction, Number] = dict(head.bias)
     for value, column in zip(at_start, head.columns, strict=True):
         for d, c in column.writes:
-            added[d] = added.get(d, Fraction(0)) + value * c
+            added[d] = added.get(d, 0) + value * c
     return _projected(head, reading, relative, stream), added
 
 
@@ -272,98 +293,6 @@ def _weighted(rows: Rows, factors: Floats, stream: Stream) -> Floats:
         start = float((weights * np.abs(stream.at_start[at])).sum())
         bounds.append(max(ordinary, start))
     return outward(np.array(bounds))
-
-
-def _gap(
-    head: Head, stream: Stream, queries: Rows, keys: Rows, k: Reading, *, causal: bool
-) -> Fraction:
-    """Return the least distance of two different exact scores of one query.
-
-    Where it does not follow from the coefficients, since a number is read, it is what the domain of
-    that number gave when the head was made. The start token must look at itself alone, which it
-    does anyway where attention is causal.
-    """
-    gap = _step(head, stream, queries, keys)
-    if gap is None:
-        gap = head.gap
-    if not causal and START in stream.index:
-        lead = _lead_of_start(head, stream, k)
-        return min(gap, lead) if gap else lead
-    return gap or head.gap
-
-
-def _step(head: Head, stream: Stream, queries: Rows, keys: Rows) -> Fraction | None:
-    """Return a number of which every difference of two exact scores of a query is a multiple.
-
-    None if unknown. The query is at an ordinary position.
-    """
-    asked, found = _lattices(head.queries, queries, stream), _lattices(head.keys, keys, stream)
-    steps = []
-    for query, key, form in zip(asked, found, head.keys, strict=True):
-        if query is not None and not query.base and not query.step:
-            continue
-        if query is None or key is None:
-            return None
-        apart: list[Number] = [key.step]
-        if START in stream.index:
-            apart.append(stream.form_at_start(form) - key.base)
-        steps.append(common([query.base, query.step]) * common(apart))
-    return common(steps)
-
-
-@dataclass(frozen=True, slots=True)
-class _Lattice:
-    """Where a form can be at an ordinary position: `base` plus a multiple of `step`."""
-
-    base: Number
-    step: Fraction
-
-
-def _lattices(forms: Sequence[Form], rows: Rows, stream: Stream) -> list[_Lattice | None]:
-    """Return where forms can be; None of one that reads a number on no known grid."""
-    bases = [form.constant for form in forms]
-    steps: list[list[Number]] = [[] for _ in forms]
-    known = [True] * len(forms)
-    for symbol in stream.symbols:
-        part, size = symbol.values(rows, rows.exact), symbol.sizes(rows, rows.exact)
-        here = np.isin(rows.index, symbol.places) & (rows.exact != 0)
-        exact = (rows.off[0] == 0) & (stream.grid[rows.index] != UNKNOWN)
-        terms = np.where(exact, rows.grid[0] + stream.grid[rows.index], UNKNOWN)
-        terms = np.where(here, terms, FINE)
-        lowest = np.minimum.reduceat(terms, rows.first)
-        for r, g in enumerate(lowest.tolist()):
-            if g == FINE:
-                continue
-            if g < UNKNOWN // 2 or size[r].max() >= 2.0 ** (52 + g):
-                known[r] = False
-                continue
-            whole = np.ldexp(part[r], -g).astype(np.int64)
-            unit = Fraction(2) ** g
-            bases[r] += unit * int(whole[0])
-            steps[r].append(unit * int(np.gcd.reduce(whole - whole[0])))
-    for r, form in enumerate(forms):
-        for d, coefficient in form.terms:
-            place = stream.index[d]
-            if d == START or stream.group[place] == SYMBOL:
-                continue
-            step = 0 if stream.onehot[stream.group[place]] else int(stream.grid[place])
-            if step == UNKNOWN:
-                known[r] = False
-            elif step < FINE:
-                steps[r].append(coefficient * Fraction(2) ** step)
-    return [
-        _Lattice(base, common(found)) if sure else None
-        for base, found, sure in zip(bases, steps, known, strict=True)
-    ]
-
-
-def common(numbers: object) -> Fraction:
-    """Return the largest number of which all are multiples, 0 if all are 0."""
-    found = [abs(n) for n in numbers if n]  # type: ignore[attr-defined]
-    if not found:
-        return Fraction(0)
-    bottom = lcm(*(n.denominator for n in found))
-    return Fraction(reduce(gcd, (int(n * bottom) for n in found)), bottom)
 
 
 def _lead_of_start(head: Head, stream: Stream, k: Reading) -> Fraction:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from handcraft.compiler.certificate.coordinates import drift
-from handcraft.compiler.certificate.formats import grid
 from handcraft.compiler.certificate.rows import form_rows, is_float
 from handcraft.compiler.purposes import Boxes, Curve, Gates
 
@@ -198,12 +197,17 @@ def _curve(
         return Stray(np.zeros(0)) if steady else None
     if affine is None or op.scan is None:
         return None
-    read = plane.vectors(form_rows([op.scan.form], stream.index), [curve.x])
-    moved = drift(read.placed, read.meant)
-    if moved is None or len(op.scan.pieces) != len(results):
+    moved = 0.0
+    if curve.x is None or not plane.is_same(op.scan.form, curve.x):
+        read = plane.vectors(form_rows([op.scan.form], stream.index), [curve.x])
+        found = drift(read.placed, read.meant)
+        if found is None:
+            return None
+        moved = float(found[0])
+    if len(op.scan.pieces) != len(results):
         return None
     off = _deviation(op, op.scan, affine, results)
-    return None if off is None else Stray(np.abs(affine.slope) * moved[0], off)
+    return None if off is None else Stray(np.abs(affine.slope) * moved, off)
 
 
 def _deviation(op: MlpOp, scan: Scan, affine: Affine, results: Sequence[Added]) -> float | None:
@@ -239,10 +243,8 @@ def _deviation(op: MlpOp, scan: Scan, affine: Affine, results: Sequence[Added]) 
     slope, level = active @ steep, active @ high + bias
     rough = active * (size + doubt) @ np.abs(weights) + np.abs(bias) + np.abs(wanted)
     rough = rough * (len(op.neurons) + 8) * 2.0**-50
-    flat = affine.is_exact & (slope == 0) & _is_exact(weights, affine.slope, np.zeros(1))
-    flat &= _is_exact(weights, affine.constant, np.vstack((bias, wanted)))
-    flat &= all(map(is_float, (c for added in (dict(op.bias), *results) for c in added.values())))
-    flat &= all(is_float(c) for n in op.neurons for _, c in n.writes)
+    sums = max(np.abs(steep).sum(), np.abs(high).sum() + np.abs(bias).max() + np.abs(wanted).max())
+    flat = (slope == 0) & _is_exact(op, affine, results, float(sums))
     off = np.zeros_like(wanted)
     for end in (ends[:, :1], ends[:, 1:]):
         off = np.maximum(off, np.abs(slope * end + level - wanted))
@@ -251,11 +253,19 @@ def _deviation(op: MlpOp, scan: Scan, affine: Affine, results: Sequence[Added]) 
     return float(np.where(flat, 0.0, off + rough).max(initial=0.0))
 
 
-def _is_exact(weights: Floats, factors: Floats, others: Floats) -> bool:
-    """Return whether float64 adds up the products and the others without rounding."""
-    lowest = min(int(grid(weights).min() + grid(factors).min()), int(grid(others).min()))
-    size = np.abs(weights * factors[:, None]).sum() + np.abs(others).max()
-    return bool(size < np.ldexp(1.0, min(53 + lowest, 1000)))
+def _is_exact(op: MlpOp, affine: Affine, results: Sequence[Added], size: float) -> bool:
+    """Return whether float64 adds up slopes and constants of a curve without rounding.
+
+    All terms are multiples of one power of two, and no sum, of this size at most, is 2^53 times
+    as large.
+    """
+    added = [c for adds in (dict(op.bias), *results) for c in adds.values()]
+    weights = [c for n in op.neurons for _, c in n.writes]
+    if not affine.is_exact or not all(map(is_float, (*added, *weights))):
+        return False
+    unit = max((c.denominator for c in weights), default=1) * affine.bottom
+    unit = max(unit, *(c.denominator for c in added), 1)
+    return unit.bit_length() <= 53 and size * unit < 2.0**53
 
 
 # What is added -------------------------------------------------------------------------------

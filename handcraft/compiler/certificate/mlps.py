@@ -25,10 +25,11 @@ from handcraft.compiler.certificate.formats import (
     Mask,
 )
 from handcraft.compiler.certificate.intents import Stray, stray
-from handcraft.compiler.certificate.rows import Rows, form_rows, rows_of
+from handcraft.compiler.certificate.rows import Rows, rows_of
 from handcraft.compiler.certificate.stream import (
     SYMBOL,
     UNKNOWN,
+    Read,
     Reading,
     Stream,
     Written,
@@ -62,12 +63,13 @@ class Computed:
     is_meant: bool
 
 
-def computed(op: MlpOp, stream: Stream, plane: Coordinates) -> Computed:
+def computed(op: MlpOp, given: Read, stream: Stream, plane: Coordinates) -> Computed:
     """Return what an operation adds to the stream.
 
     Args:
         op: the operation.
-        stream: what it reads.
+        given: what its neurons read.
+        stream: the stream before it.
         plane: compares it with what it is for.
     """
     added = _at_start(op, stream)
@@ -75,8 +77,7 @@ def computed(op: MlpOp, stream: Stream, plane: Coordinates) -> Computed:
         is_meant = stray(op, None, None, stream, plane) is not None
         return Computed(constants(op.bias, stream.index), added, None, is_meant)
     outputs = _outputs(op, stream)
-    pre = form_rows([neuron.pre for neuron in op.neurons], stream.index)
-    read = stream.read(pre)
+    pre, read = given
     affine = None if op.scan is None else scans.affine_in(op, op.scan)
     if op.scan is None or affine is None:
         cases = _cases(op, pre, read, stream)
@@ -115,7 +116,7 @@ def _at_start(op: MlpOp, stream: Stream) -> dict[Direction, Number]:
         activation = stream.form_at_start(neuron.pre)
         if activation > 0:
             for d, c in neuron.writes:
-                added[d] = added.get(d, Fraction(0)) + activation * c
+                added[d] = added.get(d, 0) + activation * c
     return {d: value for d, value in added.items() if value}
 
 

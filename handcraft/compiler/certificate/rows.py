@@ -9,6 +9,7 @@ import numpy as np
 
 from handcraft.compiler.certificate.formats import (
     BEYOND,
+    FORMATS,
     Floats,
     Integers,
     Mask,
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from handcraft.compiler.forms import Direction, Form, Number
+
+
+SMALL = 256
+"""Whole numbers up to this are numbers of every format."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +65,12 @@ def rows_of(terms: Sequence[Sequence[tuple[int, Number]]]) -> Rows:
     assert sizes.all(), "a row without terms"
     flat = [pair for row in terms for pair in row]
     index = np.array([i for i, _ in flat], dtype=np.int64)
+    first, row = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+    if all(type(c) is int and -SMALL <= c <= SMALL for _, c in flat):
+        exact = np.array([c for _, c in flat], dtype=np.float64)
+        shape = (len(FORMATS), len(flat))
+        value, grids = np.broadcast_to(exact, shape), np.broadcast_to(grid(exact), shape)
+        return Rows(first, row, index, exact, value, np.zeros(shape), grids)
     exact = np.array([_nearest(c) for _, c in flat], dtype=np.float64)
     is_exact = np.array([is_float(c) for _, c in flat], dtype=np.bool_)
     value = rounded(exact)
@@ -67,15 +78,29 @@ def rows_of(terms: Sequence[Sequence[tuple[int, Number]]]) -> Rows:
     value = np.where(finite, value, 0.0)
     off = np.abs(value - exact) + np.where(is_exact, 0.0, np.abs(exact) * 2.0**-52)
     off = np.where(finite, outward(off), BEYOND)
-    return Rows(
-        np.concatenate(([0], np.cumsum(sizes)[:-1])),
-        np.repeat(np.arange(len(sizes)), sizes),
-        index,
-        exact,
-        value,
-        off,
-        grid(value),
-    )
+    return Rows(first, row, index, exact, value, off, grid(value))
+
+
+def parts(rows: Rows, sizes: Sequence[int]) -> list[Rows]:
+    """Return rows in groups of so many, one after the other."""
+    found = []
+    ends = np.append(rows.first, len(rows.index))
+    row = 0
+    for size in sizes:
+        a, b = int(ends[row]), int(ends[row + size])
+        found.append(
+            Rows(
+                rows.first[row : row + size] - a,
+                rows.row[a:b] - row,
+                rows.index[a:b],
+                rows.exact[a:b],
+                rows.value[:, a:b],
+                rows.off[:, a:b],
+                rows.grid[:, a:b],
+            )
+        )
+        row += size
+    return found
 
 
 def form_rows(forms: Iterable[Form], index: Mapping[Direction, int]) -> Rows:
@@ -95,6 +120,8 @@ def is_power_of_two(numbers: Floats) -> Mask:
 
 def is_float(number: Number) -> bool:
     """Return whether a number is one of float64."""
+    if type(number) is int and -SMALL <= number <= SMALL:
+        return True
     denominator = number.denominator
     return (denominator & (denominator - 1) == 0 and denominator.bit_length() < 1000) and (
         abs(number.numerator).bit_length() <= 53
@@ -102,6 +129,8 @@ def is_float(number: Number) -> bool:
 
 
 def _nearest(number: Number) -> float:
+    if type(number) is int and -SMALL <= number <= SMALL:
+        return float(number)
     try:
         return number.numerator / number.denominator
     except OverflowError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 from typing import TYPE_CHECKING
 
@@ -42,10 +43,15 @@ def scale(head: Head, d_head: int, dtype: str, scaling: Scaling) -> Fraction:
     """
     if scaling.fixed is not None:
         return Fraction(scaling.fixed)
-    wanted = Fraction(VANISHING[dtype] * (isqrt(d_head - 1) + 1)) / head.gap
+    return _scale(head.gap, d_head, VANISHING[dtype], scaling.halvings)
+
+
+@lru_cache(maxsize=256)
+def _scale(gap: Fraction, d_head: int, vanishing: int, halvings: int) -> Fraction:
+    wanted = Fraction(vanishing * (isqrt(d_head - 1) + 1)) / gap
     found = Fraction(1)
     while found < wanted:
         found *= 2
     while found / 2 >= wanted:
         found /= 2
-    return found * Fraction(1, 1 << scaling.halvings)
+    return found / (1 << halvings)

@@ -23,7 +23,7 @@ from handcraft.compiler.certificate.formats import (
 )
 from handcraft.compiler.certificate.rows import Rows, is_float, is_power_of_two
 from handcraft.compiler.certificate.stream import UNKNOWN, Reading, Stream
-from handcraft.compiler.forms import START, Form
+from handcraft.compiler.forms import START, Form, whole
 
 if TYPE_CHECKING:
     from handcraft.compiler.graph import MlpOp, Scan
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 class Affine(NamedTuple):
     """Pre-activations: `slope * number + constant`, at the start token `+ start`; `[n_neuron]`.
 
-    `is_exact`: none of them is rounded here.
+    `is_exact`: none of them is rounded here, and all are multiples of one over `bottom`.
     """
 
     slope: Floats
     constant: Floats
     start: Floats
     is_exact: bool
+    bottom: int
 
 
 def affine_in(op: MlpOp, scan: Scan) -> Affine | None:
@@ -46,19 +47,26 @@ def affine_in(op: MlpOp, scan: Scan) -> Affine | None:
     terms = {d: c for d, c in scan.form.terms if d != START}
     if not terms:
         return None
-    lead = next(iter(terms))
+    lead, unit = next(iter(terms.items()))
     rows = []
     for neuron in op.neurons:
-        read = {d: c for d, c in neuron.pre.terms if d != START}
-        slope = Fraction(read.get(lead, 0)) / terms[lead]
+        read = dict(neuron.pre.terms)
+        start = read.pop(START, 0)
+        slope = read.get(lead, 0)
+        if unit != 1:
+            slope = whole(Fraction(slope) / unit)
         if len(read) != len(terms) * bool(slope):
             return None
-        if any(c != slope * terms.get(d, 0) for d, c in read.items()):
+        if len(read) > 1 and any(c != slope * terms.get(d, 0) for d, c in read.items()):
             return None
-        start = dict(neuron.pre.terms).get(START, Fraction(0))
-        rows.append((slope, neuron.pre.constant - slope * scan.form.constant, start))
+        constant = neuron.pre.constant
+        if scan.form.constant:
+            constant = constant - slope * scan.form.constant
+        rows.append((slope, constant, start))
     slopes, constants, starts = np.array([[float(v) for v in row] for row in rows]).T
-    return Affine(slopes, constants, starts, all(is_float(v) for row in rows for v in row))
+    is_exact = all(is_float(v) for row in rows for v in row)
+    bottom = max((v.denominator for row in rows for v in row), default=1)
+    return Affine(slopes, constants, starts, is_exact, bottom)
 
 
 def cases_of(scan: Scan, affine: Affine, pre: Rows, read: Reading, stream: Stream) -> Cases:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,14 +28,15 @@ from handcraft.compiler.certificate.formats import (
     outward,
     rounded,
 )
-from handcraft.compiler.certificate.rows import Rows, is_power_of_two, rows_of
+from handcraft.compiler.certificate.rows import Rows, form_rows, is_power_of_two, parts, rows_of
 from handcraft.compiler.certificate.symbols import symbols_of
 from handcraft.compiler.draft import NUMBER, SHARE
+from handcraft.compiler.forms import Form, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from handcraft.compiler.forms import Direction, Form, Number
+    from handcraft.compiler.forms import Direction, Number
     from handcraft.compiler.graph import Graph, Writes
 
 UNKNOWN = -FINE
@@ -70,6 +71,28 @@ class Reading:
     carried: Floats
     mass: Floats
     grid: Integers
+
+    def part(self, first: int, last: int) -> Reading:
+        """Return what some of the rows read."""
+        here = slice(first, last)
+        return Reading(
+            self.low[here],
+            self.high[here],
+            self.start[here],
+            self.size[here],
+            self.wide[here],
+            self.error[:, here],
+            self.carried[:, here],
+            self.mass[:, here],
+            self.grid[here],
+        )
+
+
+class Read(NamedTuple):
+    """Forms as rows, and what they read."""
+
+    rows: Rows
+    reading: Reading
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +196,7 @@ class Stream:
     def _add_start(self, values: Mapping[Direction, Number]) -> None:
         """Add to the exact values at the start token."""
         for d, value in values.items():
-            self.start[d] = self.start.get(d, Fraction(0)) + value
+            self.start[d] = whole(self.start.get(d, 0) + value)
             place = self.index[d]
             self.at_start[place] = float(self.start[d])
             exact = Fraction(self.at_start[place]) == self.start[d]
@@ -186,10 +209,28 @@ class Stream:
     def form_at_start(self, form: Form) -> Number:
         """Return the exact value of a form at the start token."""
         known = self.start
-        read = (c * known[d] for d, c in form.terms if d in known)
-        return sum(read, form.constant)
+        total = form.constant
+        for d, c in form.terms:
+            value = known.get(d)
+            if value:
+                total += c * value
+        return total
 
     # Reading ---------------------------------------------------------------------------------
+
+    def read_each(self, groups: Sequence[Sequence[Form]]) -> list[Read]:
+        """Return what each group of forms reads; all are read at once, which is faster."""
+        forms = [form for group in groups for form in group]
+        if not forms:
+            forms = [Form(())]
+        rows = form_rows(forms, self.index)
+        reading = self.read(rows)
+        found = []
+        first = 0
+        for part in parts(rows, [len(group) for group in groups]):
+            found.append(Read(part, reading.part(first, first + len(part))))
+            first += len(part)
+        return found
 
     def read(self, rows: Rows) -> Reading:
         """Return bounds on forms as the stream holds their directions."""

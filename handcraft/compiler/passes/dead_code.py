@@ -119,7 +119,10 @@ def _renumbered(graph: Graph, live: set[Direction]) -> Graph:
         variables.append(replace(variable, labels=tuple(variable.labels[i] for i in kept)))
         embedding = by_name.get(variable.name)
         if embedding is not None:
-            rows = tuple(tuple(row[i] for i in kept) for row in embedding.rows)
+            whole = len(kept) == len(variable.labels)
+            rows = embedding.rows
+            if not whole:
+                rows = tuple(tuple(row[i] for i in kept) for row in rows)
             embeddings.append(replace(embedding, rows=rows))
 
     def form(old: Form) -> Form:
@@ -131,7 +134,10 @@ def _renumbered(graph: Graph, live: set[Direction]) -> Graph:
     meant = {e.variable for e in graph.meant}
 
     def purpose(old: Form) -> Form | None:
-        if any(d not in numbers and d[0] not in meant for d, _ in old.terms):
+        written = [d for d, _ in old.terms if d[0] not in meant]
+        if not written:
+            return old
+        if any(d not in numbers for d in written):
             return None
         terms = ((d if d[0] in meant else numbers[d], c) for d, c in old.terms)
         return Form(tuple(sorted(terms)), old.constant)

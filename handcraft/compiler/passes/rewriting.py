@@ -34,7 +34,7 @@ def rewritten(
     form: Callable[[Form], Form],
     written: Callable[[Writes], Writes],
     read_out: Callable[[Form], Form],
-    meant: Renamed = lambda same: same,
+    meant: Renamed | None = None,
 ) -> Graph:
     """Return a graph with other forms and targets.
 
@@ -44,11 +44,13 @@ def rewritten(
         written: what an operation writes -> what it writes instead.
         read_out: a form of the read-out -> what it reads instead.
         meant: a form of a purpose -> the same with the directions of operations renamed; those
-            that embeddings wrote keep their names there.
+            that embeddings wrote keep their names there. None where no operation's has another.
     """
     ops = tuple(rewritten_op(op, form, written, meant) for op in graph.ops)
-    answers = tuple(None if answer is None else meant(answer) for answer in graph.answers)
     readout = rewritten_readout(graph.readout, read_out)
+    if meant is None:
+        return replace(graph, ops=ops, readout=readout)
+    answers = tuple(None if answer is None else meant(answer) for answer in graph.answers)
     return replace(graph, ops=ops, readout=readout, answers=answers)
 
 
@@ -72,7 +74,7 @@ def rewritten_op(
     op: Op,
     form: Callable[[Form], Form],
     written: Callable[[Writes], Writes] = lambda same: same,
-    meant: Renamed = lambda same: same,
+    meant: Renamed | None = None,
 ) -> Op:
     """Return an operation with other forms and targets."""
     match op:
@@ -83,12 +85,12 @@ def rewritten_op(
                 keys=tuple(map(form, op.keys)),
                 columns=tuple(Column(form(c.form), written(c.writes)) for c in op.columns),
                 bias=written(op.bias),
-                errand=renamed_errand(op.errand, meant, written),
+                errand=renamed_errand(op.errand, meant, written) if meant else op.errand,
             )
         case MlpOp():
             neurons = tuple(Neuron(form(n.pre), written(n.writes)) for n in op.neurons)
             scan = None if op.scan is None else Scan(form(op.scan.form), op.scan.pieces)
-            purpose = renamed_purpose(op.purpose, meant, written)
+            purpose = renamed_purpose(op.purpose, meant, written) if meant else op.purpose
             bias = written(op.bias)
             return replace(op, neurons=neurons, bias=bias, scan=scan, purpose=purpose)
         case _:
