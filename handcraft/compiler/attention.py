@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.carriers import FORMAT, Carriers
-from handcraft.compiler.draft import SHARE, Draft, Pattern
+from handcraft.compiler.draft import SHARE, Draft
+from handcraft.compiler.drafted import Pattern
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.levels import NARROW_SCORES, Passes
 from handcraft.compiler.onehot import OneHot

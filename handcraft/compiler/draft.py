@@ -10,8 +10,17 @@ token any key and any moved value: the form is corrected by a multiple of the st
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from handcraft.compiler.drafted import (
+    HeadDraft,
+    MlpDraft,
+    Pattern,
+    frozen,
+    meant,
+    reads_of,
+    writes_of,
+)
 
 from handcraft.compiler.forms import (
     START,
@@ -24,15 +33,9 @@ from handcraft.compiler.forms import (
     whole,
 )
 from handcraft.compiler.graph import (
-    Column,
     Embedding,
     Graph,
-    Head,
-    MlpOp,
-    Neuron,
-    Op,
     Readout,
-    Scan,
     Variable,
     form_writes,
     readout_forms,
@@ -41,7 +44,7 @@ from handcraft.compiler.graph import (
 from handcraft.compiler.levels import HEAD_MERGING
 from handcraft.compiler.neurons import result_of
 from handcraft.compiler.precision import Precision
-from handcraft.compiler.purposes import Errand, Gate, Gates, Moved, Purpose
+from handcraft.compiler.purposes import Gate, Gates
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
 
     from handcraft.compiler.levels import Passes
     from handcraft.compiler.neurons import Layer
-    from handcraft.compiler.purposes import Aim, Function, Result
     from handcraft.errors import Span
 
 NUMBER = "value"
@@ -66,48 +68,6 @@ class StartNeededError(Exception):
     """The graph was begun without a start token, and a head needs one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """Where a head looks: query and key forms whose products add up to the score, in units."""
-
-    queries: tuple[Form, ...]
-    keys: tuple[Form, ...]
-    gap: Fraction
-    largest: Fraction
-    aim: Aim = field(compare=False, repr=False)
-
-
-@dataclass(slots=True)
-class _HeadDraft:
-    name: str
-    pattern: Pattern
-    time: int
-    text: str
-    span: Span
-    winners: int | None
-    alike: bool
-    columns: list[tuple[Form, dict[Direction, Number]]] = field(default_factory=list)
-    bias: dict[Direction, Number] = field(default_factory=dict)
-    at_start: list[Number] = field(default_factory=list)
-    aims: list[Aim] = field(default_factory=list)
-    always: dict[Direction, Number] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _MlpDraft:
-    name: str
-    time: int
-    text: str
-    span: Span
-    units: list[tuple[Form, dict[Direction, Number]]]
-    bias: dict[Direction, Number]
-    function: Function
-    start_from: Result
-    outputs: list[dict[Direction, Number]]
-    scan: Scan | None = None
-    always: dict[Direction, Number] = field(default_factory=dict)
-
-
 class Draft:
     """A graph under construction, with or without a start token."""
 
@@ -118,7 +78,7 @@ class Draft:
         self.embeddings: dict[str, Embedding] = {}
         self._times: dict[str, int] = {}
         self._at_start: dict[Direction, Number] = {}
-        self._ops: list[_HeadDraft | _MlpDraft] = []
+        self._ops: list[HeadDraft | MlpDraft] = []
         self.precision = Precision()
         if start:
             self.variable("start", ("start",), "1 at the hidden start token", None)
@@ -196,7 +156,7 @@ class Draft:
         time = (self.time(reads) + 1) // 2 * 2 + 1
         head = self._same_pattern(pattern, columns) if HEAD_MERGING in self.passes else None
         if head is None:
-            head = _HeadDraft(self._op_name(name), pattern, time, text, span, winners, alike)
+            head = HeadDraft(self._op_name(name), pattern, time, text, span, winners, alike)
             self._ops.append(head)
         elif text not in head.text:
             head.text = f"{head.text}; {text}"
@@ -211,8 +171,8 @@ class Draft:
             self._written(target, head.at_start[-1], head.time)
             self.precision.moved(target, form, mean=winners != 1)
 
-    def _same_pattern(self, pattern: Pattern, columns: Sequence[Form]) -> _HeadDraft | None:
-        heads = (op for op in self._ops if isinstance(op, _HeadDraft) and op.pattern == pattern)
+    def _same_pattern(self, pattern: Pattern, columns: Sequence[Form]) -> HeadDraft | None:
+        heads = (op for op in self._ops if isinstance(op, HeadDraft) and op.pattern == pattern)
         return next((head for head in heads if self.time(columns) < head.time), None)
 
     def compute(
@@ -228,7 +188,7 @@ class Draft:
         start_from = result_of(dict(enumerate(layer.bias)))
         unique = self._op_name(name)
         parts = (units, bias, layer.function, start_from, outputs, layer.scan)
-        self._ops.append(_MlpDraft(unique, time, text, span, *parts))
+        self._ops.append(MlpDraft(unique, time, text, span, *parts))
         at_start = list(layer.bias)
         for unit in layer.units:
             activation = unit.pre.at(self._at_start)
@@ -247,7 +207,7 @@ class Draft:
         What a form reads of the embedded directions is copied before anything is added to them.
         """
         targets = set(values)
-        last = max((op.time for op in self._ops if targets & _read(op)), default=0)
+        last = max((op.time for op in self._ops if targets & reads_of(op)), default=0)
         after = max(2, (last + 1) // 2 * 2)
         if any(targets & set(form.directions) for form in values.values()):
             last = after
@@ -258,9 +218,9 @@ class Draft:
                 constants[target] = form.constant
             for read, coefficient in form.terms:
                 embedded = read[0] in self.embeddings
-                writers = [] if embedded else [op for op in self._ops if read in _written(op)]
+                writers = [] if embedded else [op for op in self._ops if read in writes_of(op)]
                 if writers and all(op.time >= last for op in writers):
-                    for out in (out for op in writers for out in _meant(op) if read in out):
+                    for out in (out for op in writers for out in meant(op) if read in out):
                         out[target] = out.get(target, 0) + coefficient * out[read]
                 else:
                     time = max(after, (self._times[read[0]] + 2) // 2 * 2)
@@ -273,7 +233,7 @@ class Draft:
             gates = Gates(tuple(Gate(pre, ((k, 1),)) for k, (pre, _) in enumerate(units)))
             outs = [dict(out) for _, out in units]
             unique = self._op_name(name)
-            self._ops.append(_MlpDraft(unique, time, text, span, units, {}, gates, (), outs))
+            self._ops.append(MlpDraft(unique, time, text, span, units, {}, gates, (), outs))
         if constants:
             late = next(op for op in reversed(self._ops) if op.time >= last)
             for target, value in constants.items():
@@ -288,7 +248,7 @@ class Draft:
         graph = Graph(
             tuple(self.variables.values()),
             tuple(self.embeddings.values()),
-            tuple(_frozen(self._ops[i]) for i in order),
+            tuple(frozen(self._ops[i]) for i in order),
             readout,
             margin,
             self.start,
@@ -315,31 +275,6 @@ def _unique(name: str, taken: Container[str]) -> str:
     return unique
 
 
-def _read(op: _HeadDraft | _MlpDraft) -> set[Direction]:
-    """Return the directions that an operation reads."""
-    forms = [form for form, _ in _parts(op)]
-    if isinstance(op, _HeadDraft):
-        forms += [*op.pattern.queries, *op.pattern.keys]
-    return {d for form in forms for d in form.directions}
-
-
-def _outputs(op: _HeadDraft | _MlpDraft) -> list[dict[Direction, Number]]:
-    return [*(out for _, out in _parts(op)), op.bias]
-
-
-def _meant(op: _HeadDraft | _MlpDraft) -> list[dict[Direction, Number]]:
-    """Return the outputs of an operation as it is, and as it is meant."""
-    return [*_outputs(op), op.always, *(op.outputs if isinstance(op, _MlpDraft) else ())]
-
-
-def _written(op: _HeadDraft | _MlpDraft) -> set[Direction]:
-    return {d for out in _outputs(op) for d in out}
-
-
-def _parts(op: _HeadDraft | _MlpDraft) -> list[tuple[Form, dict[Direction, Number]]]:
-    return op.columns if isinstance(op, _HeadDraft) else op.units
-
-
 def _copies(
     copies: Mapping[Direction, Mapping[Direction, Number]], variables: Mapping[str, Variable]
 ) -> list[tuple[Form, dict[Direction, Number]]]:
@@ -358,31 +293,3 @@ def _copies(
             groups.setdefault((name, form_writes(outs)), []).append(direction(name, index))
     joined = [(combine((1, f) for f in forms), dict(outs)) for (_, outs), forms in groups.items()]
     return units + joined
-
-
-def _frozen(op: _HeadDraft | _MlpDraft) -> Op:
-    if isinstance(op, _HeadDraft):
-        pattern = op.pattern
-        columns = tuple(Column(form, form_writes(out)) for form, out in op.columns)
-        moved = tuple(
-            Moved(column.form, at_start, column.writes)
-            for column, at_start in zip(columns, op.at_start, strict=True)
-        )
-        return Head(
-            op.name,
-            pattern.queries,
-            pattern.keys,
-            columns,
-            form_writes(op.bias),
-            pattern.gap,
-            pattern.largest,
-            op.text,
-            op.span,
-            op.winners,
-            op.alike,
-            Errand(tuple(op.aims), moved, form_writes(op.always)),
-        )
-    neurons = tuple(Neuron(pre, form_writes(out)) for pre, out in op.units)
-    outputs = tuple(map(form_writes, op.outputs))
-    purpose = Purpose(op.function, op.start_from, outputs, form_writes(op.always))
-    return MlpOp(op.name, neurons, form_writes(op.bias), op.text, op.span, op.scan, purpose)
