@@ -21,6 +21,7 @@ from handcraft.compiler.purposes import Aim
 from handcraft.compiler.scores import (
     Factors,
     Product,
+    TooManyProductsError,
     classes_of,
     distance_factors,
     joined,
@@ -113,7 +114,7 @@ class Attention:
         node = self.program.nodes[selector]
         made = []
         for term in self._terms_of(selector, extra):
-            pattern = self._scores(term, slope=None, rank=0, below=Fraction(0), equal=True)
+            pattern = self._pattern(selector, term, below=Fraction(0), equal=True)
             share = self.draft.variable(name, (SHARE,), f"{SHARE}, w = {text}", node.span)
             column = self.draft.at_start(constant(0), 1)
             said = f"counts {text}"
@@ -144,7 +145,26 @@ class Attention:
             slope, rank = self._slope(op)
         term = self._one_term(inner)
         below = Fraction(1, 2) if may_be_empty else None
-        return self._scores(term, slope=slope, rank=rank, below=below, equal=equal)
+        return self._pattern(selector, term, slope=slope, rank=rank, below=below, equal=equal)
+
+    def _pattern(
+        self,
+        selector: int,
+        term: Term,
+        *,
+        below: Fraction | None,
+        equal: bool,
+        slope: Form | None = None,
+        rank: int = 0,
+    ) -> Pattern:
+        """Return the pattern of a conjunction, or say where it is too large."""
+        try:
+            return self._scores(term, slope=slope, rank=rank, below=below, equal=equal)
+        except TooManyProductsError as error:
+            span = self.program.nodes[selector].span
+            message = f"the scores of this selector take {error.terms} numbers"
+            help_ = "use a smaller context or vocabulary"
+            raise ProgramError("too-large", message, span, help=help_) from None
 
     def _one_term(self, selector: int) -> Term:
         try:

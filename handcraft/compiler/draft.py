@@ -45,6 +45,7 @@ from handcraft.compiler.levels import HEAD_MERGING
 from handcraft.compiler.neurons import result_of
 from handcraft.compiler.precision import Precision
 from handcraft.compiler.purposes import Gate, Gates
+from handcraft.errors import ProgramError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -62,6 +63,10 @@ SHARE = "1/(1+w)"
 
 SHARE_ERROR = 4
 """Roundings of its own size that a share is off: only the start token moves anything."""
+
+
+MOST_EMBEDDED = 2**20
+"""Numbers of a one-hot that an embedding writes."""
 
 
 class StartNeededError(Exception):
@@ -108,6 +113,25 @@ class Draft:
         self.embeddings[unique] = Embedding(unique, by, exact)
         for i, values in enumerate(zip(*exact, strict=True)):
             self.precision.embedded((unique, i), max(map(magnitude, values)))
+        return unique
+
+    def embed_onehot(self, name: str, labels: Sequence[str], by: str, meaning: str) -> str:
+        """Declare a one-hot that the embeddings write, one direction for each row.
+
+        Raises:
+            ProgramError: `too-large`.
+        """
+        n = len(labels)
+        if n * n > MOST_EMBEDDED:
+            message = f"a one-hot of the {name} needs {n} x {n} numbers"
+            help_ = "use a smaller context or vocabulary"
+            raise ProgramError("too-large", message, help=help_)
+        unique = self.variable(name, labels, meaning, None)
+        zeros = (0,) * n
+        rows = tuple((*zeros[:i], 1, *zeros[i + 1 :]) for i in range(n))
+        self.embeddings[unique] = Embedding(unique, by, rows)
+        for i in range(n):
+            self.precision.embedded((unique, i), 1)
         return unique
 
     def time(self, forms: Sequence[Form]) -> int:

@@ -68,8 +68,6 @@ class Embeddings:
 
     def _identity(self, name: str, labels: Sequence[str], by: str, meaning: str) -> str:
         """Declare a one-hot that an embedding writes, and return its name."""
-        size = range(len(labels))
-        rows = [[int(i == j) for j in size] for i in size]
-        unique = self.draft.embed(name, labels, by, rows, meaning)
-        self._sums[unique] = combine((1, direction(unique, i)) for i in size)
+        unique = self.draft.embed_onehot(name, labels, by, meaning)
+        self._sums[unique] = combine((1, direction(unique, i)) for i in range(len(labels)))
         return unique

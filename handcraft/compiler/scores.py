@@ -20,6 +20,22 @@ if TYPE_CHECKING:
     from handcraft.compiler.selection import Rows
 
 
+MOST_TERMS = 2**18
+"""Numbers that the queries and keys of one table may take."""
+
+
+class TooManyProductsError(Exception):
+    """A table has no short form as a sum of products.
+
+    Args:
+        terms: how many numbers it takes.
+    """
+
+    def __init__(self, terms: int) -> None:
+        super().__init__(terms)
+        self.terms = terms
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """A query form times a key form.
@@ -85,6 +101,9 @@ def table_factors(
         parts = [(bits(column), members) for column, members in by_key.items()]
     else:
         parts = [(members, bits(row)) for row, members in by_query.items()]
+    terms = sum(len(asking) + len(asked) for asking, asked in parts)
+    if terms > MOST_TERMS:
+        raise TooManyProductsError(terms)
     products = []
     factors = []
     for asking, asked in parts:

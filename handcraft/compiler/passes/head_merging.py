@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from heapq import heappop, heappush
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from handcraft.compiler.place import depth
 from handcraft.compiler.purposes import Errand
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from handcraft.compiler.forms import Direction, Number
 
 
@@ -20,9 +23,7 @@ def with_merged_heads(graph: Graph) -> Graph:
     merged = True
     while merged:
         merged = False
-        for one, other in combinations(graph.ops, 2):
-            if not (isinstance(one, Head) and isinstance(other, Head) and _same(one, other)):
-                continue
+        for one, other in _pairs(graph):
             layers = depth(graph) if layers is None else layers
             joined = _joined(graph, one, other)
             needed = None if joined is None else depth(joined)
@@ -32,9 +33,37 @@ def with_merged_heads(graph: Graph) -> Graph:
     return graph
 
 
-def _same(one: Head, other: Head) -> bool:
-    """Return whether two heads look at the same keys, by the same scores."""
-    return (one.queries, one.keys, one.gap) == (other.queries, other.keys, other.gap)
+def _pairs(graph: Graph) -> Iterator[tuple[Head, Head]]:
+    """Yield two heads of one pattern of which neither needs what the other writes."""
+    groups: dict[object, list[int]] = {}
+    for i, op in enumerate(graph.ops):
+        if isinstance(op, Head):
+            groups.setdefault((op.queries, op.keys, op.gap), []).append(i)
+    groups = {pattern: members for pattern, members in groups.items() if len(members) > 1}
+    if not groups:
+        return
+    needed = _needed(graph)
+    for members in groups.values():
+        for i, j in combinations(members, 2):
+            one, other = graph.ops[i], graph.ops[j]
+            assert isinstance(one, Head)
+            assert isinstance(other, Head)
+            if not needed[j] >> i & 1:
+                yield one, other
+
+
+def _needed(graph: Graph) -> list[int]:
+    """Return for each operation those before it that it needs, directly or not, as bits."""
+    needed: list[int] = []
+    by_direction: dict[Direction, int] = {}
+    for i, op in enumerate(graph.ops):
+        bits = 0
+        for d in reads(op):
+            bits |= by_direction.get(d, 0)
+        needed.append(bits)
+        for d in writes(op):
+            by_direction[d] = by_direction.get(d, 0) | bits | 1 << i
+    return needed
 
 
 def _joined(graph: Graph, one: Head, other: Head) -> Graph | None:
@@ -70,15 +99,26 @@ def _sum(one: Writes, other: Writes) -> Writes:
 
 def _in_order(graph: Graph, ops: list[Op]) -> tuple[Op, ...] | None:
     """Return operations so that writers precede readers, otherwise in their old order."""
-    number = {op.name: i for i, op in enumerate(graph.ops)}
-    waiting = sorted(ops, key=lambda op: number[op.name])
+    place = {op.name: i for i, op in enumerate(graph.ops)}
+    waiting = sorted(ops, key=lambda op: place[op.name])
     embedded = {(e.variable, i) for e in graph.embeddings for i in range(len(e.rows[0]))}
+    writers: dict[Direction, list[int]] = {}
+    for i, op in enumerate(waiting):
+        for d in writes(op) - embedded:
+            writers.setdefault(d, []).append(i)
+    readers: dict[int, list[int]] = {}
+    blocked = [0] * len(waiting)
+    for i, op in enumerate(waiting):
+        for writer in {w for d in reads(op) for w in writers.get(d, ())}:
+            readers.setdefault(writer, []).append(i)
+            blocked[i] += 1
+    ready = [i for i, count in enumerate(blocked) if not count]
     ordered: list[Op] = []
-    while waiting:
-        unwritten = {d for op in waiting for d in writes(op)} - embedded
-        ready = next((op for op in waiting if not reads(op) & unwritten), None)
-        if ready is None:
-            return None
-        waiting.remove(ready)
-        ordered.append(ready)
-    return tuple(ordered)
+    while ready:
+        first = heappop(ready)
+        ordered.append(waiting[first])
+        for reader in readers.get(first, ()):
+            blocked[reader] -= 1
+            if not blocked[reader]:
+                heappush(ready, reader)
+    return tuple(ordered) if len(ordered) == len(waiting) else None
