@@ -21,7 +21,6 @@ from handcraft.compiler.drafted import (
     reads_of,
     writes_of,
 )
-
 from handcraft.compiler.forms import (
     START,
     Direction,
