@@ -37,6 +37,7 @@ from handcraft.compiler.selection import (
     TooManyTermsError,
     conjunction,
 )
+from handcraft.errors import ProgramError
 from handcraft.language.typed import Best, First, Latest
 
 if TYPE_CHECKING:
