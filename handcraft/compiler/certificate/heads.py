@@ -53,7 +53,7 @@ class Sharpness:
     """How surely a head looks where it should.
 
     Attributes:
-        gap: the least distance of a winner's score from a loser's, in units; 0 if unknown.
+        gap: the least distance of a winner's score from a loser's, in units.
         distance: the same after scale, errors and division, for each format.
         leak: the largest share of all losers together.
         uneven: how far apart winners can be, as scores after the division.

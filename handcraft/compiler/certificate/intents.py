@@ -126,7 +126,8 @@ def _boxes(
     owners = _owners(table)
     cells = np.array([-1 if c is None else c for c in table.cells])
     asked = cells >= 0
-    pairs = np.unique(np.stack((owners[asked], cells[asked])), axis=1).T.tolist()
+    base = len(table.results) + 1
+    pairs = [divmod(pair, base) for pair in np.unique(owners[asked] * base + cells[asked]).tolist()]
     results = [_added(purpose, result) for result in table.results]
     bias = dict(op.bias)
     for owner, kind in pairs:
