@@ -25,6 +25,7 @@ from handcraft.compiler.graph import (
 )
 from handcraft.compiler.levels import LINEAR_READOUT
 from handcraft.compiler.neurons import gated
+from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.purposes import Gate
 from handcraft.language.domains import Finite, Lattice, Mixed, as_lattice, is_numeric, union
 from handcraft.language.typed import Allow, Constant, Logits, Output, Predict, TypedProgram
@@ -42,6 +43,9 @@ MARGIN = 1024
 
 ROUNDINGS = 32
 """Roundings that the gap between two intervals of a linear decision must exceed."""
+
+UNEQUAL = Fraction(1, 2**9)
+"""How far the logits of allowed tokens may be from each other, which share the probability."""
 
 FINEST = Fraction(1, 2**9)
 """Smallest gap over range that logits of values still resolve (squared: 2^-18)."""
@@ -192,6 +196,10 @@ def _allowed(
         none = [form.scaled(-1).plus(1) for form in forms.values()]
         nothing = _all_of(draft, "nothing_allowed", none, span)
         forms[eos] = forms.get(eos, constant(0)) + nothing
+    error = max(map(draft.precision.error, forms.values()), default=0) * FORMAT
+    if error * MARGIN > UNEQUAL:
+        onehot = OneHot(tuple(forms), tuple(forms.values()), False)
+        forms = dict(zip(forms, sops.exact(onehot).forms, strict=True))
     return Decision(forms, Fraction(1))
 
 

@@ -57,6 +57,7 @@ class Sops:
         self.facts = Facts(program, passes)
         self.embeddings = Embeddings(program.header, draft)
         attention = Attention(self.facts, draft, self, passes)
+        self.exact = attention.carriers.exact
         self.gathering = Gathering(self.facts, draft, attention, self)
         self.arithmetic = Arithmetic(self.facts, draft, self)
         self.branches = Branches(self.facts, draft, self)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from handcraft.runtime.vocabulary import Token, Vocabulary
     from handcraft.runtime.weights import Array, Weights
 
-StopReason: TypeAlias = Literal["eos", "length", "context"]
+StopReason: TypeAlias = Literal["eos", "length", "context", "finished"]
+"""`finished`: the text is a word that no longer one begins with, and no `eos` can say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,12 @@ def generate(
     while len(written) < n:
         if len(tokens) > weights.config.context and not slide:
             return Generation(tuple(written), "context")
-        check(tokens)
+        try:
+            check(tokens)
+        except InputError as error:
+            if not written or error.code != "finished-text":
+                raise
+            return Generation(tuple(written), "finished")
         logits, cache = _next_logits(weights, vocabulary, tokens, cache)
         allowed = forbid(logits[: len(vocabulary)], never_produced(vocabulary))
         token = vocabulary.tokens[sample(allowed, sampling, margin, generator)]

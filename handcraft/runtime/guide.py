@@ -50,6 +50,28 @@ class Guide:
         if self.symbols != tuple(t for t in vocabulary.tokens if t not in markers):
             raise HandcraftError("bad-guide", "the automaton is not about the model's tokens")
 
+    def check_alive(self, tokens: Sequence[Token], vocabulary: Vocabulary) -> int:
+        """Return the state after a text, or refuse one that no word begins with.
+
+        Args:
+            tokens: the text, a declared `bos` in front.
+            vocabulary: the tokens of the model.
+
+        Raises:
+            InputError: `dead-text`, with the position of the first token after which no word can
+                be reached, counted from 1.
+        """
+        text = tokens[int(vocabulary.bos is not None) :]
+        places = {symbol: place for place, symbol in enumerate(self.symbols)}
+        state = 0
+        for number, token in enumerate(text):
+            place = places.get(token)
+            target = None if place is None else self.rows[state][place]
+            if target is None:
+                raise self._dead(text, number, state, vocabulary)
+            state = target
+        return state
+
     def check(self, tokens: Sequence[Token], vocabulary: Vocabulary) -> None:
         """Refuse a text after which no token may come.
 
@@ -58,22 +80,13 @@ class Guide:
             vocabulary: the tokens of the model.
 
         Raises:
-            InputError: `dead-text`, with the position of the first token after which no word can
-                be reached, counted from 1; `finished-text` for a word that no longer one begins
-                with, where there is no `eos` to say so.
+            InputError: `dead-text`; `finished-text` for a word that no longer one begins with,
+                where there is no `eos` to say so.
         """
-        front = int(vocabulary.bos is not None)
-        places = {symbol: place for place, symbol in enumerate(self.symbols)}
-        text = tokens[front:]
-        state = 0
-        for number, token in enumerate(text):
-            place = places.get(token)
-            target = None if place is None else self.rows[state][place]
-            if target is None:
-                raise self._dead(text, number, state, vocabulary)
-            state = target
+        state = self.check_alive(tokens, vocabulary)
         if vocabulary.eos is None and not self.following(state):
-            message = f"text {_shown(text, vocabulary)} is finished: no longer word begins with it"
+            shown = _shown(tokens[int(vocabulary.bos is not None) :], vocabulary)
+            message = f"text {shown} is finished: no longer word begins with it"
             help_ = "declare an `eos`, which then follows every word"
             raise InputError("finished-text", message, help=help_)
 

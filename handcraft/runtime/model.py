@@ -238,9 +238,14 @@ class Model:
         `allow`, the value for `output`.
 
         Raises:
-            InputError: `too-long`, `unknown-token`, `empty-text`.
+            InputError: `too-long`, `unknown-token`, `empty-text`; `dead-text` where no word of the
+                pattern that is predicted begins with the text.
         """
         readings, is_batch = self._readings(text, target)
+        guide = self.description.guide
+        for reading in readings if guide is not None else ():
+            assert guide is not None
+            guide.check_alive(reading.tokens, self.vocabulary)
         found = self._run(readings)
         return found if is_batch else found[0]
 
