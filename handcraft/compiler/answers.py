@@ -196,11 +196,13 @@ def _allowed(
         none = [form.scaled(-1).plus(1) for form in forms.values()]
         nothing = _all_of(draft, "nothing_allowed", none, span)
         forms[eos] = forms.get(eos, constant(0)) + nothing
-    error = max(map(draft.precision.error, forms.values()), default=0) * FORMAT
-    if error * MARGIN > UNEQUAL:
-        onehot = OneHot(tuple(forms), tuple(forms.values()), False)
-        forms = dict(zip(forms, sops.exact(onehot).forms, strict=True))
-    return Decision(forms, Fraction(1))
+    rough = {
+        token: form
+        for token, form in forms.items()
+        if draft.precision.error(form) * FORMAT * MARGIN > UNEQUAL
+    }
+    restored = sops.exact(OneHot(tuple(rough), tuple(rough.values()), not rough)).forms
+    return Decision(forms | dict(zip(rough, restored, strict=True)), Fraction(1))
 
 
 def _some_holds(program: TypedProgram, conditions: Sequence[int]) -> bool:
@@ -210,6 +212,8 @@ def _some_holds(program: TypedProgram, conditions: Sequence[int]) -> bool:
     """
     tables = [program.nodes[condition].table for condition in conditions]
     known = [table for table in tables if table is not None]
+    if any(all(isinstance(o, Undefined) or truth(o) for o in table.outcomes) for table in known):
+        return True
     if not known or len(known) < len(tables) or len({table.leaves for table in known}) > 1:
         return False
     return all(
