@@ -79,7 +79,8 @@ def _proof(model: Model) -> Iterator[tuple[str, str]]:
     if certificate is None:
         return
     for verdict in certificate.verdicts:
-        off = f"off by at most {verdict.error:.2g}, told apart by {verdict.margin:.4g}"
+        off = f"off by at most {verdict.error:.2g} beside a margin of {verdict.margin:.4g}"
+        off += f": {100 * verdict.spent:.2g} % of what may be lost"
         yield verdict.format, off if verdict.proved else f"not proved: {verdict.reason}"
     dtype = model.parameters.dtype.name
     used = certificate.formats.index(dtype)

@@ -25,6 +25,8 @@ class Verdict:
         error: how far a logit (the number that is read out) can be from its exact value.
         margin: how far the logits that must be told apart are from each other, exactly.
         reason: why it is not proved; empty where it is.
+        spent: the part of what may be lost of the margin that errors can use up. What is off in all
+            logits alike does not count, so this can be small where `error` is not.
     """
 
     format: str
@@ -32,9 +34,10 @@ class Verdict:
     error: float
     margin: float
     reason: str = ""
+    spent: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_bounds(self.error, self.margin)
+        _check_bounds(self.error, self.margin, self.spent)
         if self.proved and self.reason:
             raise HandcraftError("bad-certificate", f"`{self.format}` is proved, and is not")
 

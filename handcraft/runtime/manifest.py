@@ -204,13 +204,14 @@ def _certificate(node: Node) -> Certificate:
 
 
 def _verdict(node: Node) -> Verdict:
-    members = node.members("format proved error margin reason")
+    members = node.members("format proved error margin reason spent")
     return Verdict(
         members["format"].text(),
         members["proved"].flag(),
         members["error"].number(),
         members["margin"].number(),
         members["reason"].text(),
+        members["spent"].number(),
     )
 
 

@@ -333,13 +333,14 @@ HOSTILE: Mapping[str, tuple[Bytes, str]] = {
                         "error": -1,
                         "margin": 2,
                         "reason": "",
+                        "spent": 0,
                     }
                 ],
                 "heads": [],
                 "thresholds": [],
             }
         ),
-        "no bounds: -1.0, 2.0",
+        "no bounds: -1.0, 2.0, 0.0",
     ),
     "certificate-with-too-many-leaks": (
         change(

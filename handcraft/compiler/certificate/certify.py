@@ -179,9 +179,11 @@ def _verdict(number: int, placed: Placed, found: Bounds) -> Verdict:
     end = found.decision
     error = float(end.error[number])
     shown = error if error < BEYOND / 2 else LARGEST
+    spent = max(0.0, float(end.spent[number])) / end.room
+    spent = spent if spent < BEYOND / 2 else LARGEST
     if end.spent[number] < end.room and end.is_meant and not found.astray:
-        return Verdict(name, True, shown, end.margin)
-    return Verdict(name, False, shown, end.margin, _reason(number, placed, found))
+        return Verdict(name, True, shown, end.margin, spent=spent)
+    return Verdict(name, False, shown, end.margin, _reason(number, placed, found), spent)
 
 
 def _reason(number: int, placed: Placed, found: Bounds) -> str:
