@@ -7,27 +7,22 @@ with it wherever the program has a meaning and the input is in scope. Nothing is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, islice, product
+from itertools import islice
 from random import Random
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from handcraft.errors import HandcraftError
-from handcraft.language.typed import Constant, Example, Output, Pick
+from handcraft.language.program import Program
+from handcraft.language.typed import Example, Output
 from handcraft.language.values import Undefined
-from handcraft.runtime.vocabulary import Token
+from handcraft.trials import Case, Input, every_case, hidden, random_cases, room, tokens_tried
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from handcraft.language.interpret import Answer
-    from handcraft.language.program import Program
     from handcraft.runtime.model import Model
-
-Input: TypeAlias = tuple[Token, ...]
-"""The tokens of an input, a declared `bos` left out."""
-
-TOKENS_TRIED = 3
-"""Different tokens in the inputs that are tried exhaustively."""
+    from handcraft.runtime.vocabulary import Token
 
 BATCH = 256
 """Inputs that are compared side by side."""
@@ -50,6 +45,7 @@ class Difference:
     position: int
     expected: Answer
     got: Answer
+    source: Input | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +55,7 @@ class Meaningless:
     input: Input
     position: int
     reason: Undefined
+    source: Input | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +120,10 @@ def check(
         seed: where they come from.
     """
     tokens = tokens_tried(program)
-    longest = min(longest, _room(program))
+    longest = min(longest, room(program))
     tally = _Tally(program, models)
-    every = tally.compare(_every_input(program, tokens, longest))
-    drawn = tally.compare(_random_inputs(program, random, Random(seed)))
+    every = tally.compare(every_case(program, tokens, longest))
+    drawn = tally.compare(random_cases(program, random, Random(seed)))
     return Report(
         examples=len(program.examples),
         failures=tuple(_failures(program, models)),
@@ -144,31 +141,6 @@ def check(
     )
 
 
-def tokens_tried(program: Program) -> Input:
-    """Return the tokens for the exhaustive part, in the order of the vocabulary.
-
-    Of a large vocabulary these are few: at most all but one of them stand in the program's own
-    expressions, so that both the tokens that it treats in a special way and the others are there.
-    """
-    tokens = _tokens(program)
-    if len(tokens) <= TOKENS_TRIED:
-        return tokens
-    mentioned: set[object] = set()
-    for node in program.typed.nodes:
-        match node.op:
-            case Constant(value):
-                mentioned.add(value)
-            case Pick(_, values):
-                mentioned.update(values)
-            case _:
-                pass
-    named = [token for token in tokens if token in mentioned]
-    others = [token for token in tokens if token not in mentioned]
-    first = named[: TOKENS_TRIED - 1]
-    chosen = [*first, *others, *named[len(first) :]][:TOKENS_TRIED]
-    return tuple(token for token in tokens if token in chosen)
-
-
 class _Tally:
     """What was found so far."""
 
@@ -182,27 +154,29 @@ class _Tally:
         self.differences = dict.fromkeys(models, 0)
         self.smallest: dict[str, Difference] = {}
 
-    def compare(self, inputs: Iterable[Input]) -> int:
+    def compare(self, inputs: Iterable[Case]) -> int:
         """Compare all models with the interpreter on inputs; return how many there were."""
         count = 0
         remaining = iter(inputs)
         while batch := list(islice(remaining, BATCH)):
             count += len(batch)
-            asked = [(tokens, self._questions(tokens)) for tokens in batch]
-            asked = [(tokens, questions) for tokens, questions in asked if questions]
+            asked = [(case, self._questions(case)) for case in batch]
+            asked = [(case, questions) for case, questions in asked if questions]
             for name, model in self.models.items():
-                answers = _answers(self.program, model, [tokens for tokens, _ in asked])
-                for (tokens, questions), found in zip(asked, answers, strict=True):
-                    for position, expected in questions.items():
-                        if not same(expected, found[position]):
-                            got = found[position]
-                            self._differs(name, Difference(tokens, position, expected, got))
+                answers = _answers(self.program, model, [case for case, _ in asked])
+                for (case, questions), found in zip(asked, answers, strict=True):
+                    for at, right in questions.items():
+                        if not same(right, found[at]):
+                            self._differs(
+                                name, Difference(case.tokens, at, right, found[at], case.source)
+                            )
         return count
 
-    def _questions(self, tokens: Input) -> dict[int, Answer]:
+    def _questions(self, case: Case) -> dict[int, Answer]:
         """Return the right answer at each position at which there is one to compare."""
         program = self.program
-        meaning = program.meaning(tokens)
+        tokens, source = case
+        meaning = program.meaning(tokens) if source is None else program.meaning(source, tokens)
         if not meaning.in_scope:
             return {}
         self.in_scope += 1
@@ -211,7 +185,7 @@ class _Tally:
             answer = meaning.answers[position]
             if isinstance(answer, Undefined):
                 self.without_meaning += 1
-                found = Meaningless(tokens, position, answer)
+                found = Meaningless(tokens, position, answer, source)
                 if self.meaningless is None or _is_smaller(program, found, self.meaningless):
                     self.meaningless = found
             else:
@@ -233,9 +207,11 @@ def same(expected: object, got: object) -> bool:
 def _is_smaller(
     program: Program, one: Difference | Meaningless, other: Difference | Meaningless
 ) -> bool:
-    def size(found: Difference | Meaningless) -> tuple[int, list[int], int]:
+    def size(found: Difference | Meaningless) -> tuple[int, list[int], int, list[int], int]:
+        source = program.typed.header.source
+        read = [] if source is None else [source.vocabulary.id(t) for t in found.source or ()]
         ids = [program.typed.vocabulary.id(token) for token in found.input]
-        return len(ids), ids, found.position
+        return len(read), read, len(ids), ids, found.position
 
     return size(one) < size(other)
 
@@ -247,26 +223,52 @@ def _positions(program: Program, n: int) -> range:
     nothing that a model shows.
     """
     if isinstance(program.typed.result, Output):
-        return range(_hidden(program), n)
+        return range(hidden(program), n)
     return range(n) if program.causal else range(n - 1, n)
 
 
-def _answers(program: Program, model: Model, inputs: list[Input]) -> list[dict[int, Answer]]:
+def _answers(program: Program, model: Model, cases: list[Case]) -> list[dict[int, Answer]]:
     """Return what the model says at each position of each input."""
-    hidden = _hidden(program)
-    filled = [tokens for tokens in inputs if tokens]
+    if program.typed.header.source is not None:
+        return _answers_across(program, model, cases)
+    front = hidden(program)
+    filled = [case.tokens for case in cases if case.tokens]
     rows = iter(model.run_batch(filled) if filled else [])
     start: dict[int, Answer] = {}
-    if hidden and not isinstance(program.typed.result, Output):
+    if front and not isinstance(program.typed.result, Output):
         start = {0: _after_bos(model)}
-    return [start | dict(enumerate(next(rows), hidden)) if tokens else start for tokens in inputs]
+    return [start | dict(enumerate(next(rows), front)) if c.tokens else start for c in cases]
+
+
+def _answers_across(program: Program, model: Model, cases: list[Case]) -> list[dict[int, Answer]]:
+    """Return the same where each input stands beside its source."""
+    if not cases:
+        return []
+    sources = [case.source or () for case in cases]
+    rows = model.run_batch(sources, [case.tokens for case in cases])
+    answers: list[dict[int, Answer]] = [dict(enumerate(row, 1)) for row in rows]
+    starts: list[Answer]
+    if isinstance(program.typed.result, Output):
+        return answers
+    if model.description.kind == "allow":
+        shares = model.probabilities(sources)
+        assert isinstance(shares, list)
+        starts = list(map(_allowed, shares))
+    else:
+        tokens = model.predict(sources)
+        assert isinstance(tokens, list)
+        starts = list(tokens)
+    return [{0: start} | row for start, row in zip(starts, answers, strict=True)]
 
 
 def _after_bos(model: Model) -> Answer:
     """Return the answer at `bos`, which `run` leaves out."""
     if model.description.kind != "allow":
         return model.predict("")
-    shares = model.probabilities("")
+    return _allowed(model.probabilities(""))
+
+
+def _allowed(shares: Mapping[Token, float]) -> Answer:
     most = max(shares.values())
     return tuple(token for token, share in shares.items() if share > most / 2)
 
@@ -288,62 +290,23 @@ def _given(program: Program, runner: Program | Model, example: Example) -> objec
     """Return what the interpreter or a model gives for an example."""
     if not isinstance(example.expected, str):
         return tuple(runner.run(example.input))
+    if program.typed.header.source is not None:
+        return _written_to_its_end(runner, example.input)
     expected = program.typed.vocabulary.split(example.expected)
-    return runner.complete(example.input, len(expected) - _hidden(program))
+    return runner.complete(example.input, len(expected) - hidden(program))
+
+
+def _written_to_its_end(runner: Program | Model, source: Input) -> str:
+    """Return what is written from a source; if `eos` does not follow, with a word on that."""
+    if isinstance(runner, Program):
+        text, is_ended = runner.written(source)
+    else:
+        text = str(runner.complete(source))
+        is_ended = runner.stop_reason == "eos"
+    return text if is_ended else f"{text} and no end"
 
 
 def _holds(example: Example, got: object) -> bool:
     if isinstance(got, tuple) and not isinstance(example.expected, str):
         return len(got) == len(example.expected) and all(map(same, example.expected, got))
     return got == example.expected
-
-
-# Inputs --------------------------------------------------------------------------------------
-
-
-def _every_input(program: Program, tokens: Input, longest: int) -> Iterator[Input]:
-    shortest = 0 if _hidden(program) else 1
-    return chain.from_iterable(
-        product(tokens, repeat=length) for length in range(shortest, longest + 1)
-    )
-
-
-def _random_inputs(program: Program, count: int, chance: Random) -> Iterator[Input]:
-    tokens = _tokens(program)
-    grown = program.causal and bool(program.typed.assumptions)
-    for _ in range(count):
-        length = chance.randint(1, _room(program))
-        if grown:
-            yield _grown(program, tokens, length, chance)
-        else:
-            yield tuple(chance.choices(tokens, k=length))
-
-
-def _grown(program: Program, tokens: Input, length: int, chance: Random) -> Input:
-    """Return a random input in scope, token after token, as long as one can go on.
-
-    Under causal attention an assumption at a position depends on nothing after it.
-    """
-    made: Input = ()
-    while len(made) < length:
-        order = chance.sample(tokens, k=len(tokens))
-        longer = next((t for t in order if program.meaning((*made, t)).in_scope), None)
-        if longer is None:
-            break
-        made = (*made, longer)
-    return made or (chance.choice(tokens),)
-
-
-def _tokens(program: Program) -> Input:
-    vocabulary = program.typed.vocabulary
-    return tuple(token for token in vocabulary.tokens if token != vocabulary.bos)
-
-
-def _hidden(program: Program) -> int:
-    """Return how many positions a declared `bos` takes."""
-    return int(program.typed.vocabulary.bos is not None)
-
-
-def _room(program: Program) -> int:
-    """Return how many tokens fit the context beside a declared `bos`."""
-    return program.context - _hidden(program)

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 import handcraft
-from handcraft.checking import check, same, tokens_tried
+from handcraft.checking import check, same
+from handcraft.trials import tokens_tried
 
 LETTER = 'vocab "ab"; context 4; output tokens;'
 BEFORE = 'vocab "ab"; context 4; output shift(tokens, 1, "a");'

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from handcraft.checking import Difference, Failure, Meaningless, Report
     from handcraft.language.program import Program
+    from handcraft.language.typed import Header
     from handcraft.runtime.model import Model
     from handcraft.runtime.vocabulary import Token, Vocabulary
 
@@ -60,7 +61,7 @@ def check(
     read = open_program(program, given, strict=strict)
     models = _models(read, formats, levels)
     report = compare(read, models, longest=longest, random=n_random, seed=seed)
-    for line in _lines(report, read.typed.vocabulary):
+    for line in _lines(report, read.typed.header):
         click.echo(line)
     if not report.holds:
         ctx.exit(FAILED)
@@ -77,11 +78,11 @@ def _models(
     return models
 
 
-def _lines(report: Report, vocabulary: Vocabulary) -> Iterator[str]:
+def _lines(report: Report, header: Header) -> Iterator[str]:
     held = report.examples - len({failure.example for failure in report.failures})
     yield f"examples   {held} of {report.examples} hold" if report.examples else "examples   none"
     for failure in report.failures:
-        yield f"           {_failure(failure, vocabulary)}"
+        yield f"           {_failure(failure, header)}"
     tokens = " ".join(map(str, report.tokens))
     yield (
         f"inputs     {report.every:,} of length up to {report.longest} over {tokens},"
@@ -89,16 +90,16 @@ def _lines(report: Report, vocabulary: Vocabulary) -> Iterator[str]:
     )
     yield (f"positions  {report.compared:,} compared, {report.without_meaning:,} without meaning")
     if report.meaningless is not None:
-        yield f"           {_meaningless(report.meaningless, vocabulary)}"
+        yield f"           {_meaningless(report.meaningless, header)}"
     width = max(9, *map(len, report.verdicts))
     for name, verdict in report.verdicts.items():
         many = "" if verdict.differences == 1 else "s"
         yield f"{name:<{width}}  {verdict.differences:,} difference{many}"
         if verdict.smallest is not None:
-            yield f"           {_difference(verdict.smallest, vocabulary)}"
+            yield f"           {_difference(verdict.smallest, header)}"
 
 
-def _failure(failure: Failure, vocabulary: Vocabulary) -> str:
+def _failure(failure: Failure, header: Header) -> str:
     from handcraft.explain import shown
 
     example = failure.example
@@ -109,25 +110,37 @@ def _failure(failure: Failure, vocabulary: Vocabulary) -> str:
     if isinstance(got, tuple):
         got = " ".join(map(shown, got))
     return (
-        f"line {example.span.line}, {_quoted(example.input, vocabulary)}:"
+        f"line {example.span.line}, {_quoted(example.input, _read(header))}:"
         f" expected {expected}, {failure.where} gives {got}"
     )
 
 
-def _meaningless(found: Meaningless, vocabulary: Vocabulary) -> str:
+def _meaningless(found: Meaningless, header: Header) -> str:
     return (
-        f"the smallest without meaning: {_quoted(found.input, vocabulary)}, position"
+        f"the smallest without meaning: {_input(found, header)}, position"
         f" {found.position}: {found.reason.code}: {found.reason.message}"
     )
 
 
-def _difference(found: Difference, vocabulary: Vocabulary) -> str:
+def _difference(found: Difference, header: Header) -> str:
     from handcraft.explain import shown
 
     return (
-        f"the smallest: {_quoted(found.input, vocabulary)}, position {found.position}:"
+        f"the smallest: {_input(found, header)}, position {found.position}:"
         f" expected {shown(found.expected)}, got {shown(found.got)}"
     )
+
+
+def _read(header: Header) -> Vocabulary:
+    """Return the tokens of what examples give: the source, if there is one."""
+    return header.vocabulary if header.source is None else header.source.vocabulary
+
+
+def _input(found: Difference | Meaningless, header: Header) -> str:
+    text = _quoted(found.input, header.vocabulary)
+    if found.source is None:
+        return text
+    return f"source {_quoted(found.source, _read(header))}, target {text}"
 
 
 def _quoted(tokens: tuple[Token, ...], vocabulary: Vocabulary) -> str:

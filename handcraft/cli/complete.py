@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from handcraft.cli.opening import Given, is_program, open_model, open_program
 from handcraft.cli.options import program_level_option, program_options
 from handcraft.cli.telling import FAILED, tell
 from handcraft.cli.text import TextCommand, on_one_line
+
+if TYPE_CHECKING:
+    from handcraft.runtime.model import Model
 
 
 def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
@@ -22,7 +26,13 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
 @click.command(cls=TextCommand)
 @click.argument("file")
 @click.argument("text")
-@click.option("-n", "n", type=click.IntRange(min=0), default=10, show_default=True)
+@click.option(
+    "-n",
+    "n",
+    type=click.IntRange(min=0),
+    show_default="10, or from a source up to the end",
+    help="At most so many tokens.",
+)
 @click.option(
     "--temperature",
     type=click.FloatRange(min=0),
@@ -40,7 +50,7 @@ def complete(
     ctx: click.Context,
     file: str,
     text: str,
-    n: int,
+    n: int | None,
     temperature: float,
     top_k: int | None,
     seed: int | None,
@@ -48,7 +58,7 @@ def complete(
     given: Given,
     optimize: int | None,
 ) -> None:
-    """Continue TEXT by N tokens, with a model or a program FILE.
+    """Continue TEXT by N tokens, with a model or a program FILE; or write from it as a source.
 
     A program is interpreted first, so that a text on which it has no meaning is refused.
     """
@@ -60,6 +70,11 @@ def complete(
     else:
         model = open_model(file, given, optimize)
     written = model.complete(text, n, temperature=temperature, top_k=top_k, seed=seed, slide=slide)
+    if model.source_vocabulary is not None:
+        click.echo(f"{on_one_line(text)} :: {written} ({_end(model)})")
+        if model.stop_reason == "context":
+            ctx.exit(FAILED)
+        return
     click.echo(f"{on_one_line(text)} :: {written}")
     if model.stop_reason == "context":
         tell(
@@ -67,3 +82,12 @@ def complete(
             " may change the answer\nhelp: go on in any case with `--slide`"
         )
         ctx.exit(FAILED)
+
+
+def _end(model: Model) -> str:
+    """Return why a text that is written from a source ends, and after how many steps."""
+    (generation,) = model.generations
+    steps = f"{generation.steps} step{'' if generation.steps == 1 else 's'}"
+    if generation.stop_reason == "context":
+        return f"no {model.vocabulary.eos} in the context of {model.config.context} tokens"
+    return f"{'eos' if generation.stop_reason == 'eos' else 'stopped'} after {steps}"

@@ -55,9 +55,10 @@ def _account(
     patterns = model.description.provenance.get("patterns")
     account = {
         **({} if patterns is None else {"patterns": patterns.replace("pattern ", "")}),
+        **({} if config.encoder is None else _encoder(config.encoder)),
         "layers": _layers(config),
         "d_model": str(config.d_model),
-        "context": str(config.context) + (" and a start token" if config.start else ""),
+        "context": _context(config),
         "parameters": _numbers(
             sum(count.total for count in counts.values()),
             sum(count.nonzero for count in counts.values()),
@@ -103,7 +104,8 @@ def _layer(layer: LayerConfig) -> str:
     from handcraft.explain import counted
 
     neurons = counted(layer.d_mlp, "neuron") if layer.d_mlp else "no MLP"
-    return f"{counted(layer.n_head, 'head')}, {neurons}"
+    across = f", {counted(layer.n_cross, 'cross head')}" if layer.n_cross else ""
+    return f"{counted(layer.n_head, 'head')}{across}, {neurons}"
 
 
 def _numbers(total: int, nonzero: int) -> str:
@@ -120,7 +122,18 @@ def _room(model: Model, budget: dict[str, int]) -> str:
     return "fits: " + ", ".join(f"{name} {taken[name]:,} of {budget[name]:,}" for name in budget)
 
 
+def _encoder(encoder: Config) -> dict[str, str]:
+    sizes = f"layers {_layers(encoder)}, d_model {encoder.d_model}"
+    return {"source": f"context {_context(encoder)}", "encoder": sizes}
+
+
+def _context(config: Config) -> str:
+    return str(config.context) + (" and a start token" if config.start else "")
+
+
 def _window(program: Program) -> str:
+    if program.typed.header.source is not None:
+        return "none: what is written from a source ends in the context"
     if not program.window_safe:
         return "not proved safe: generation stops at the context"
     lookback = program.lookback

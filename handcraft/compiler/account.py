@@ -8,13 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, assert_never
 
-from handcraft.compiler.graph import LogitReadout, NumberReadout, TokenReadout, ValueReadout
+from handcraft.compiler.graph import (
+    CrossReadout,
+    LogitReadout,
+    NumberReadout,
+    TokenReadout,
+    ValueReadout,
+)
 from handcraft.compiler.levels import PASSES, passes_of
 from handcraft.compiler.passes.sizes import parameters
-from handcraft.compiler.placement import Placement, placement
+from handcraft.compiler.placement import Placement, placement, rows_of
 from handcraft.errors import ProgramError
 
 if TYPE_CHECKING:
+    from handcraft.compiler.place import Placed
     from handcraft.language.program import Program
 
 
@@ -23,9 +30,9 @@ class Sizes:
     """What a model takes.
 
     Attributes:
-        layers: layers.
+        layers: layers, of encoder and decoder together.
         heads: heads of all layers together.
-        d_model: width of the residual stream.
+        d_model: width of the residual stream, of the wider one if there are two.
         neurons: neurons of all layers together.
         parameters: numbers in all arrays but `lm_head`.
         lm_head: numbers in an unembedding of its own; 0 where it is tied to the embedding.
@@ -95,16 +102,31 @@ def account(program: Program, *, optimize: int = 1) -> Account:
 def sizes_of(stages: Placement) -> Sizes:
     """Return what the model of a placed graph takes."""
     placed, header = stages.placed, stages.typed.header
-    start = placed.graph.start
-    rows = len(header.vocabulary) + header.context + 2 * start
-    return Sizes(
+    rows = rows_of(header, placed.graph)
+    own = Sizes(
         layers=len(placed.sizes),
-        heads=sum(size.n_head for size in placed.sizes),
+        heads=sum(size.n_head + size.n_cross for size in placed.sizes),
         d_model=placed.d_model,
         neurons=sum(size.d_mlp for size in placed.sizes),
-        parameters=parameters(placed.sizes, placed.d_model, rows),
+        parameters=parameters(placed.sizes, placed.d_model, rows, _width(placed.encoder)),
         lm_head=_logits(stages) * placed.d_model,
     )
+    if placed.encoder is None or header.source is None:
+        return own
+    encoder = placed.encoder
+    rows = rows_of(header.source, encoder.graph)
+    return Sizes(
+        layers=own.layers + len(encoder.sizes),
+        heads=own.heads + sum(size.n_head for size in encoder.sizes),
+        d_model=max(own.d_model, encoder.d_model),
+        neurons=own.neurons + sum(size.d_mlp for size in encoder.sizes),
+        parameters=own.parameters + parameters(encoder.sizes, encoder.d_model, rows),
+        lm_head=own.lm_head,
+    )
+
+
+def _width(encoder: Placed | None) -> int:
+    return 0 if encoder is None else encoder.d_model
 
 
 def _sizes_if_built(
@@ -130,6 +152,8 @@ def _logits(stages: Placement) -> int:
             return len(values)
         case NumberReadout():
             return 1
+        case CrossReadout():
+            raise AssertionError("an encoder has no logits")
         case _:
             assert_never(readout)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from handcraft.compiler.certificate.scales import NO_LEAK, Scaling, scale
 from handcraft.compiler.forms import START, Direction, Form, Number, whole
 from handcraft.compiler.graph import (
+    CrossReadout,
     LogitReadout,
     NumberReadout,
     TokenReadout,
@@ -18,7 +19,7 @@ from handcraft.compiler.place import neuron_count
 from handcraft.compiler.rounding import rounded, zeros
 from handcraft.errors import ProgramError
 from handcraft.runtime.config import Attention, Config, Readout
-from handcraft.runtime.weights import Array, Weights, shapes
+from handcraft.runtime.weights import ENCODER, Array, Weights, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,7 +45,6 @@ def assemble(placed: Placed, header: Header, dtype: str, scaling: Scaling = NO_L
         ProgramError: `too-large`.
         HandcraftError: where the format cannot hold a weight.
     """
-    arrays: dict[str, Array] = {}
     config = config_of(placed, header)
     size = sum(map(prod, shapes(config).values()))
     if size > MOST_PARAMETERS:
@@ -52,17 +52,36 @@ def assemble(placed: Placed, header: Header, dtype: str, scaling: Scaling = NO_L
         help_ = "use a smaller context or vocabulary, or fewer s-ops with many values"
         raise ProgramError("too-large", message, help=help_)
     writer = _Writer(placed.columns, placed.d_model, dtype, scaling)
+    source: _Writer | None = None
+    arrays: dict[str, Array] = {}
+    if placed.encoder is not None and config.encoder is not None:
+        source = _Writer(placed.encoder.columns, placed.encoder.d_model, dtype, scaling)
+        read = _layers(placed.encoder, config.encoder, source, None)
+        arrays.update({f"{ENCODER}{name}": array for name, array in read.items()})
+    arrays.update(_layers(placed, config, writer, source))
+    head = _unembedding(placed, header, writer)
+    if head is not None:
+        arrays["lm_head.weight"] = head
+    return Weights(config, arrays)
+
+
+def _layers(
+    placed: Placed, config: Config, writer: _Writer, source: _Writer | None
+) -> dict[str, Array]:
+    """Return the arrays of the embeddings and of all layers."""
+    arrays: dict[str, Array] = {}
     arrays["wte.weight"], arrays["wpe.weight"] = _embeddings(placed, config, writer)
     for number, layer in enumerate(placed.layers):
         sizes = config.layers[number]
         if sizes.n_head:
             arrays.update(_attention(f"h.{number}.attn", layer, sizes, writer))
+        if sizes.n_cross:
+            assert source is not None, "cross heads read an encoder"
+            name = f"h.{number}.crossattention"
+            arrays.update(_crossing(name, layer, sizes, writer, source))
         if sizes.d_mlp:
             arrays.update(_mlp(f"h.{number}.mlp", layer, sizes, writer))
-    head = _unembedding(placed, header, writer)
-    if head is not None:
-        arrays["lm_head.weight"] = head
-    return Weights(config, arrays)
+    return arrays
 
 
 def config_of(placed: Placed, header: Header) -> Config:
@@ -81,6 +100,23 @@ def config_of(placed: Placed, header: Header) -> Config:
         tied=isinstance(graph.readout, TokenReadout),
         start=graph.start,
         readout=readout,
+        encoder=_encoder_of(placed, header),
+    )
+
+
+def _encoder_of(placed: Placed, header: Header) -> Config | None:
+    if placed.encoder is None or header.source is None:
+        return None
+    start = placed.encoder.graph.start
+    n_vocab = len(header.source.vocabulary) + start
+    return Config(
+        n_ctx=header.source.context + start,
+        n_vocab=n_vocab,
+        d_model=placed.encoder.d_model,
+        n_out=n_vocab,
+        layers=placed.encoder.sizes,
+        attention="bidirectional",
+        start=start,
     )
 
 
@@ -94,6 +130,8 @@ def _readout(placed: Placed, header: Header, n_vocab: int) -> tuple[int, Readout
             return len(values), "values"
         case NumberReadout():
             return 1, "number"
+        case CrossReadout():
+            raise AssertionError("an encoder has no logits")
 
 
 class _Writer:
@@ -180,6 +218,34 @@ def _attention(
     }
 
 
+def _crossing(
+    name: str, layer: PlacedLayer, sizes: LayerConfig, writer: _Writer, source: _Writer
+) -> dict[str, Array]:
+    """Return a layer's projections of cross heads: queries from here, the rest from the source."""
+    inner = sizes.n_cross * sizes.d_cross
+    q_attn, b_q = writer.zeros(writer.d_model, inner), writer.zeros(inner)
+    c_attn, b_attn = source.zeros(source.d_model, 2 * inner), source.zeros(2 * inner)
+    c_proj, b_proj = writer.zeros(inner, writer.d_model), writer.zeros(writer.d_model)
+    for number, head in enumerate(layer.crosses):
+        first = number * sizes.d_cross
+        factor = whole(scale(head, sizes.d_cross, writer.dtype, writer.scaling))
+        for i, (query, key) in enumerate(zip(head.queries, head.keys, strict=True)):
+            writer.read(q_attn, b_q, first + i, query, factor)
+            source.read(c_attn, b_attn, first + i, key)
+        for i, column in enumerate(head.columns):
+            source.read(c_attn, b_attn, inner + first + i, column.form)
+            writer.write(c_proj, first + i, column.writes)
+    writer.add_biases(b_proj, (head.bias for head in layer.crosses))
+    return {
+        f"{name}.q_attn.weight": q_attn,
+        f"{name}.q_attn.bias": b_q,
+        f"{name}.c_attn.weight": c_attn,
+        f"{name}.c_attn.bias": b_attn,
+        f"{name}.c_proj.weight": c_proj,
+        f"{name}.c_proj.bias": b_proj,
+    }
+
+
 def _mlp(name: str, layer: PlacedLayer, sizes: LayerConfig, writer: _Writer) -> dict[str, Array]:
     c_fc, b_fc = writer.zeros(writer.d_model, sizes.d_mlp), writer.zeros(sizes.d_mlp)
     c_proj, b_proj = writer.zeros(sizes.d_mlp, writer.d_model), writer.zeros(writer.d_model)
@@ -204,6 +270,8 @@ def _unembedding(placed: Placed, header: Header, writer: _Writer) -> Array | Non
             return None
         case ValueReadout(_, forms):
             rows = dict(enumerate(forms))
+        case CrossReadout():
+            return None
         case NumberReadout(form):
             rows = {0: form}
         case LogitReadout(tokens, forms):

@@ -38,6 +38,7 @@ from handcraft.compiler.selection import (
     conjunction,
 )
 from handcraft.errors import ProgramError
+from handcraft.language.sequences import TARGET
 from handcraft.language.typed import Best, First, Latest
 
 if TYPE_CHECKING:
@@ -58,16 +59,24 @@ SLACK = Fraction(1, 16)
 
 
 class Attention:
-    """Makes heads for the selectors of one program.
+    """Makes heads for the selectors whose queries are of one sequence.
 
     Args:
         facts: what the program says.
         draft: the graph under construction.
         sops: makes s-ops as numbers and one-hots.
         passes: what is made smaller.
+        source: of the source, whose keys cross heads look at; None if there is no other sequence.
     """
 
-    def __init__(self, facts: Facts, draft: Draft, sops: Builds, passes: Passes) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        draft: Draft,
+        sops: Builds,
+        passes: Passes,
+        source: Attention | None = None,
+    ) -> None:
         self.facts = facts
         self.program = facts.program
         self.selection = facts.selection
@@ -75,7 +84,14 @@ class Attention:
         self.sops = sops
         self.passes = passes
         self.carriers = Carriers(facts, draft, sops, self._place)
+        self._source = source
         self._places: dict[int, OneHot] = {}
+
+    def at_keys(self, selector: int) -> Attention:
+        """Return what makes the heads of the sequence that has a selector's keys."""
+        if self._source is None or self.selection.keys(selector) == self.draft.sequence:
+            return self
+        return self._source
 
     # What heads are used for -----------------------------------------------------------------
 
@@ -100,10 +116,11 @@ class Attention:
         mean = counts.most > 1
         sunk = matters and counts.fewest == 0
         pattern = self._looking(selector, may_be_empty=sunk, equal=mean and not alike)
-        forms = [self.draft.at_start(form, number or 0) for form, number in columns]
+        read = self.at_keys(selector).draft
+        forms = [read.at_start(form, number or 0) for form, number in columns]
         winners = max(1, counts.most)
         self.draft.attend(
-            name, pattern, forms, targets, text, node.span, winners=winners, alike=alike
+            name, pattern, forms, targets, text, node.span, winners=winners, alike=alike, read=read
         )
 
     def shares(self, selector: int, extra: Term, name: str, text: str) -> list[Form]:
@@ -111,15 +128,19 @@ class Attention:
 
         w is how many keys the part selects; `extra` is one more condition.
         """
-        self.draft.require_start()
+        keys = self.at_keys(selector)
+        keys.draft.require_start()
         node = self.program.nodes[selector]
         made = []
         for term in self._terms_of(selector, extra):
             pattern = self._pattern(selector, term, below=Fraction(0), equal=True)
             share = self.draft.variable(name, (SHARE,), f"{SHARE}, w = {text}", node.span)
-            column = self.draft.at_start(constant(0), 1)
+            column = [keys.draft.at_start(constant(0), 1)]
+            target: list[Direction] = [(share, 0)]
             said = f"counts {text}"
-            self.draft.attend(name, pattern, [column], [(share, 0)], said, node.span, winners=None)
+            self.draft.attend(
+                name, pattern, column, target, said, node.span, winners=None, read=keys.draft
+            )
             made.append(direction(share, 0))
         return made
 
@@ -127,15 +148,23 @@ class Attention:
         try:
             terms = self.selection.terms(selector)
         except TooManyTermsError:
-            terms = [self.carriers.joint(selector)]
+            terms = [self._joint(selector)]
         return [conjunction(term, extra) for term in terms]
+
+    def _joint(self, selector: int) -> Term:
+        """Return any selector as one table over a joint key and a joint query variable."""
+        keys, queries, rows = self.selection.joint(selector)
+        span = self.program.nodes[selector].span
+        key = self.at_keys(selector).carriers.product(keys, span)
+        return {(key, self.carriers.product(queries, span)): rows}
 
     # Patterns --------------------------------------------------------------------------------
 
     def _looking(self, selector: int, *, may_be_empty: bool, equal: bool) -> Pattern:
         """Return the pattern of a selector that takes one key, or means over its keys."""
-        if may_be_empty:
-            self.draft.require_start()
+        keys = self.at_keys(selector)
+        if may_be_empty or keys is not self:
+            keys.draft.require_start()
         node = self.program.nodes[selector]
         op = node.op
         inner = selector
@@ -143,7 +172,7 @@ class Attention:
         rank = 0
         if isinstance(op, Best | First | Latest):
             inner = op.selector
-            slope, rank = self._slope(op)
+            slope, rank = keys.slope(op)
         term = self._one_term(inner)
         below = Fraction(1, 2) if may_be_empty else None
         return self._pattern(selector, term, slope=slope, rank=rank, below=below, equal=equal)
@@ -160,7 +189,8 @@ class Attention:
     ) -> Pattern:
         """Return the pattern of a conjunction, or say where it is too large."""
         try:
-            return self._scores(term, slope=slope, rank=rank, below=below, equal=equal)
+            keys = self.at_keys(selector)
+            return self._scores(term, keys, slope=slope, rank=rank, below=below, equal=equal)
         except TooManyProductsError as error:
             span = self.program.nodes[selector].span
             message = f"the scores of this selector take {error.terms} numbers"
@@ -171,15 +201,15 @@ class Attention:
         try:
             terms = self.selection.terms(selector)
         except TooManyTermsError:
-            return self.carriers.joint(selector)
+            return self._joint(selector)
         if not terms:
             return {(None, None): (0,)}
-        return terms[0] if len(terms) == 1 else self.carriers.joint(selector)
+        return terms[0] if len(terms) == 1 else self._joint(selector)
 
-    def _slope(self, op: Best | First | Latest) -> tuple[Form, int]:
+    def slope(self, op: Best | First | Latest) -> tuple[Form, int]:
         """Return the units that tell selected keys apart, and the most of them."""
-        context = self.program.context
-        places = self.sops.onehot(self.selection.position.node).forms
+        context = self.selection.n_keys(op.selector)
+        places = self._positions().forms
         if isinstance(op, First):
             return combine((context - 1 - j, f) for j, f in enumerate(places)), context - 1
         late = combine(enumerate(places))
@@ -198,6 +228,7 @@ class Attention:
     def _scores(
         self,
         term: Term,
+        keys: Attention,
         *,
         slope: Form | None,
         rank: int,
@@ -208,6 +239,7 @@ class Attention:
 
         Args:
             term: the conjunction.
+            keys: makes what is read at keys.
             slope: what tells its keys apart, from 0 to `rank` units.
             rank: see there.
             below: how far the start token stays below a winner, in units; None keeps it out.
@@ -216,7 +248,7 @@ class Attention:
         unit = 2 * (rank + 1)
         allowed = SLACK / max(1, len(term)) / (1 if slope is None else unit)
         parts = [
-            self._factors(pair, rows, equal=equal, allowed=allowed, sunk=below is not None)
+            self._factors(pair, rows, keys, equal=equal, allowed=allowed, sunk=below is not None)
             for pair, rows in sorted(term.items(), key=lambda item: repr(item[0]))
         ]
         products = [
@@ -227,7 +259,7 @@ class Attention:
         if slope is not None:
             products.append(Product(constant(1), slope, Fraction(0)))
         gap = Fraction(1 if slope is not None else unit)
-        if self.draft.start:
+        if keys.draft.start:
             if below is not None:
                 top = combine((unit, part.top) for part in parts).plus(-below * unit)
                 products.append(Product(top, direction(*START), Fraction(1)))
@@ -238,37 +270,48 @@ class Attention:
         gap -= 2 * unit * error * FORMAT
         largest = sum((part.largest for part in parts), Fraction(0)) * unit + rank
         aim = Aim(tuple(part.literal for part in parts), unit, slope, rank, below)
-        return Pattern(*self._started(joined(products), unit), gap, largest, aim)
+        started = self._started(joined(products), unit, keys)
+        return Pattern(*started, gap, largest, aim, across=keys is not self)
 
     def _started(
-        self, products: Sequence[Product], unit: int
+        self, products: Sequence[Product], unit: int, keys: Attention
     ) -> tuple[tuple[Form, ...], tuple[Form, ...]]:
         """Return query and key forms that are right at the start token too.
 
-        As a key it has what each product says; as a query it sees nothing but itself, which where
-        the mask does not say so takes one more product.
+        As a key it has what each product says; as a query it sees nothing but itself, or the start
+        token of the source, which where the mask does not say so takes one more product.
         """
         place = self.draft.at_start
         own = direction(*START)
-        if self.draft.start and not self.program.causal:
+        is_masked = self.program.causal and self.draft.sequence == TARGET and keys is self
+        if self.draft.start and not is_masked:
             if all(p.key != own for p in products):
                 products = [*products, Product(constant(0), own, Fraction(1))]
             queries = tuple(place(p.query, unit if p.key == own else 0) for p in products)
         else:
             queries = tuple(p.query for p in products)
-        return queries, tuple(place(p.key, p.outside) for p in products)
+        return queries, tuple(keys.draft.at_start(p.key, p.outside) for p in products)
 
     def _factors(
-        self, pair: Pair, rows: Rows, *, equal: bool, allowed: Fraction, sunk: bool
+        self,
+        pair: Pair,
+        rows: Rows,
+        at_keys: Attention,
+        *,
+        equal: bool,
+        allowed: Fraction,
+        sunk: bool,
     ) -> Factors:
         """Return a table of zeros and ones as a score, by classes or by distances."""
         key, query = pair
         if NARROW_SCORES in self.passes and key is not None and query is not None:
             visible = self.selection.visible(pair, rows)
-            narrow = self._distances(key, query, visible, equal=equal, allowed=allowed, sunk=sunk)
+            narrow = self._distances(
+                key, query, visible, at_keys, equal=equal, allowed=allowed, sunk=sunk
+            )
             if narrow is not None:
                 return narrow
-        keys, of_keys = self.carriers.read(key, equal=equal, allowed=allowed)
+        keys, of_keys = at_keys.carriers.read(key, equal=equal, allowed=allowed)
         queries, of_queries = self.carriers.read(query, equal=equal, allowed=allowed)
         return table_factors(queries, keys, rows, of_keys + of_queries)
 
@@ -277,33 +320,35 @@ class Attention:
         key: Carrier,
         query: Carrier,
         rows: Rows,
+        at_keys: Attention,
         *,
         equal: bool,
         allowed: Fraction,
         sunk: bool,
     ) -> Factors | None:
         """Return a table that is an equality as distances, if that is narrower and exact enough."""
-        n_keys = self.carriers.size(key)
+        n_keys = at_keys.carriers.size(key)
         classes = classes_of(rows, n_keys) or windows_of(rows, n_keys)
         if classes is None or rank(rows, n_keys) <= NARROW:
             return None
         if classes.largest > WIDEST * allowed:
             return None
-        k = self.carriers.numbered(key, classes.keys, exact=equal)
+        k = at_keys.carriers.numbered(key, classes.keys, exact=equal)
         q = self.carriers.numbered(query, classes.queries, exact=False)
         if k is None or q is None or (sunk and not self.carriers.is_free(query)):
             return None
         largest = max(map(abs, (*classes.keys, *classes.queries)))
-        error = 2 * largest * sum(map(self.draft.precision.error, (k, q)), Fraction(0))
+        precision = at_keys.draft.precision
+        error = 2 * largest * (Fraction(precision.error(k)) + self.draft.precision.error(q))
         if error * FORMAT > allowed:
             return None
         squares = tuple(k * k for k in classes.keys)
-        square = self.carriers.numbered(key, squares, exact=equal)
+        square = at_keys.carriers.numbered(key, squares, exact=equal)
         if square is None:
-            square = self.sops.function(key.node, [Fraction(c) for c in squares])
+            square = at_keys.sops.function(key.node, [Fraction(c) for c in squares])
         top = self.carriers.numbered(query, classes.tops, exact=False) if sunk else constant(0)
         assert top is not None
-        error += self.draft.precision.error(square)
+        error += precision.error(square)
         return distance_factors(q, top, k, square, classes, rows, error)
 
     # Variables that selectors read -----------------------------------------------------------
@@ -312,21 +357,26 @@ class Attention:
         """Return the position of the one key that a selector takes, or none."""
         if selector not in self._places:
             node = self.program.nodes[selector]
-            places = self.sops.onehot(self.selection.position.node)
+            places = self.at_keys(selector)._positions()
+            n_keys = self.selection.n_keys(selector)
             name = self.draft.variable(
                 f"{node.name or 'place'}.key",
-                [str(i) for i in range(self.program.context)],
+                [str(i) for i in range(n_keys)],
                 f"the position that `{_said(node.span)}` takes",
                 node.span,
             )
-            targets = [(name, i) for i in range(self.program.context)]
+            targets = [(name, i) for i in range(n_keys)]
             text = f"the position of {_said(node.span)}"
             self.move(selector, [(form, 0) for form in places.forms], targets, name, text)
             taken = tuple(direction(*target) for target in targets)
             none = combine((-1, form) for form in taken).plus(1)
-            values = (*range(self.program.context), "none")
+            values = (*range(n_keys), "none")
             self._places[selector] = OneHot(values, (*taken, none), True)
         return self._places[selector]
+
+    def _positions(self) -> OneHot:
+        """Return the positions of this sequence."""
+        return self.sops.onehot(self.selection.places[self.draft.sequence].node)
 
 
 def _said(span: Span) -> str:

@@ -19,7 +19,7 @@ class Builds(Protocol):
         """Return an s-op as a number."""
 
     def onehot(self, node: int) -> OneHot:
-        """Return an s-op, or the positions (node -1), as a one-hot."""
+        """Return an s-op, or the positions (a node below 0), as a one-hot."""
 
     def function(self, node: int, results: Sequence[Fraction]) -> Form:
         """Return a function of a number, by its result for each value of its domain."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from handcraft.compiler.forms import Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import boxes, steps
 from handcraft.compiler.onehot import OneHot
-from handcraft.compiler.selection import PLACE, POSITIONS, SOP, Carrier, Term
+from handcraft.compiler.selection import PLACE, SOP, Carrier
 from handcraft.language.domains import is_numeric
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Carriers:
         """Return whether the one-hot of a variable is there without further neurons."""
         if carrier.kind != SOP:
             return True
-        return carrier.node == POSITIONS or self.facts.is_categorical(carrier.node)
+        return carrier.node < 0 or self.facts.is_categorical(carrier.node)
 
     def size(self, carrier: Carrier) -> int:
         """Return how many values a variable has."""
@@ -131,13 +131,7 @@ class Carriers:
             self._restored[onehot.forms] = tuple(direction(*t) for t in targets)
         return OneHot(onehot.values, self._restored[onehot.forms], True)
 
-    def joint(self, selector: int) -> Term:
-        """Return any selector as one table over a joint key and a joint query variable."""
-        keys, queries, rows = self.facts.selection.joint(selector)
-        span = self.program.nodes[selector].span
-        return {(self._product(keys, span), self._product(queries, span)): rows}
-
-    def _product(self, carriers: tuple[Carrier, ...], span: Span) -> Carrier | None:
+    def product(self, carriers: tuple[Carrier, ...], span: Span) -> Carrier | None:
         """Return a variable with one value for each tuple of the values of others."""
         if len(carriers) <= 1:
             return carriers[0] if carriers else None

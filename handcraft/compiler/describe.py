@@ -11,6 +11,7 @@ from handcraft.compiler.lines import folded_lines, line_of
 from handcraft.compiler.place import lifetimes, neuron_count
 from handcraft.language.domains import Finite, Lattice
 from handcraft.language.elaborate import RESULTS
+from handcraft.language.sequences import SOURCE, TARGET
 from handcraft.language.typed import Allow, Logits, Output, Predict
 from handcraft.runtime import description
 from handcraft.runtime.description import Description, Operation, ResidualVariable, ResultKind
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from handcraft.compiler.place import Placed
     from handcraft.language.program import Program
     from handcraft.runtime.certificate import Certificate
+    from handcraft.runtime.description import SequenceName
 
 
 def describe(
@@ -43,8 +45,11 @@ def describe(
         certificate: what was proved of it, if anything.
     """
     graph = placed.graph
-    residual = tuple(_residual(placed, program))
-    operations = tuple(_operations(placed, program))
+    residual = tuple(_residual(placed, program, TARGET))
+    operations = (*_operations(placed, program, TARGET), _unembedding(placed, program))
+    if placed.encoder is not None:
+        residual = (*_residual(placed.encoder, program, SOURCE), *residual)
+        operations = (*_operations(placed.encoder, program, SOURCE), *operations)
     done = {variable.line for variable in residual}
     done.update(line for each in operations for line in (each.line, *each.others))
     lines = frozenset(line for line in done if line is not None)
@@ -63,6 +68,7 @@ def describe(
         },
         certificate=certificate,
         formats=tuple(f for f in FORMATS if certificate and f in certificate.proved),
+        sequences=(TARGET,) if placed.encoder is None else (SOURCE, TARGET),
         guide=program.guide,
     )
 
@@ -96,7 +102,9 @@ def _outputs(graph: Graph, program: Program) -> tuple[description.Value, ...] | 
     )
 
 
-def _residual(placed: Placed, program: Program) -> Iterator[ResidualVariable]:
+def _residual(
+    placed: Placed, program: Program, sequence: SequenceName
+) -> Iterator[ResidualVariable]:
     lives = lifetimes(placed)
     for v in placed.graph.variables:
         own = [lives[(v.name, i)] for i in range(len(v.labels))]
@@ -109,32 +117,40 @@ def _residual(placed: Placed, program: Program) -> Iterator[ResidualVariable]:
             v.meaning,
             None if v.span is None else line_of(v.span, program),
             (first // 2, max(first, last) // 2),
+            sequence,
         )
 
 
-def _operations(placed: Placed, program: Program) -> Iterator[Operation]:
+def _operations(placed: Placed, program: Program, sequence: SequenceName) -> Iterator[Operation]:
     for embedding in placed.graph.embeddings:
         text = f"`{embedding.variable}` by {embedding.by}"
-        yield Operation(-1, "embedding", placed.columns[(embedding.variable, 0)], text, None)
+        column = placed.columns[(embedding.variable, 0)]
+        yield Operation(-1, "embedding", column, text, None, sequence=sequence)
     lines = {v.name: line_of(v.span, program) for v in placed.graph.variables if v.span is not None}
     for number, layer in enumerate(placed.layers):
-        for index, head in enumerate(layer.heads):
-            line, others = _lines(head, lines, program)
-            yield Operation(number, "head", index, head.text, line, None, others)
+        for heads in (layer.heads, layer.crosses):
+            for index, head in enumerate(heads):
+                line, others = _lines(head, lines, program)
+                yield Operation(
+                    number, "head", index, head.text, line, None, others, sequence, head.across
+                )
         first = 0
         for mlp in layer.mlps:
             last = first + neuron_count(mlp) - 1
             if mlp.name in placed.clears:
-                yield Operation(number, "mlp", first, mlp.text, None, last)
+                yield Operation(number, "mlp", first, mlp.text, None, last, (), sequence)
             else:
                 line, others = _lines(mlp, lines, program)
-                yield Operation(number, "mlp", first, mlp.text, line, last, others)
+                yield Operation(number, "mlp", first, mlp.text, line, last, others, sequence)
             first = last + 1
+
+
+def _unembedding(placed: Placed, program: Program) -> Operation:
     tied = isinstance(placed.graph.readout, TokenReadout)
     text = "reads the token directions (tied)" if tied else "reads the values (lm_head)"
     answers = _answer_lines(program)
     line = answers[0] if answers else None
-    yield Operation(len(placed.layers), "unembed", 0, text, line, None, answers[1:])
+    return Operation(len(placed.layers), "unembed", 0, text, line, None, answers[1:])
 
 
 def _lines(

@@ -38,13 +38,13 @@ from handcraft.compiler.graph import (
     Variable,
     form_writes,
     readout_forms,
-    verify,
 )
 from handcraft.compiler.levels import HEAD_MERGING
 from handcraft.compiler.neurons import result_of
 from handcraft.compiler.precision import Precision
 from handcraft.compiler.purposes import Gate, Gates
 from handcraft.errors import ProgramError
+from handcraft.language.sequences import TARGET
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -69,15 +69,20 @@ MOST_EMBEDDED = 2**20
 
 
 class StartNeededError(Exception):
-    """The graph was begun without a start token, and a head needs one."""
+    """The graph of a sequence was begun without a start token, and a head needs one."""
+
+    def __init__(self, sequence: str) -> None:
+        super().__init__(sequence)
+        self.sequence = sequence
 
 
 class Draft:
-    """A graph under construction, with or without a start token."""
+    """The graph of one sequence under construction, with or without a start token."""
 
-    def __init__(self, passes: Passes, *, start: bool) -> None:
+    def __init__(self, passes: Passes, *, start: bool, sequence: str = TARGET) -> None:
         self.passes = passes
         self.start = start
+        self.sequence = sequence
         self.variables: dict[str, Variable] = {}
         self.embeddings: dict[str, Embedding] = {}
         self._times: dict[str, int] = {}
@@ -140,7 +145,7 @@ class Draft:
     def require_start(self) -> None:
         """Raise unless the graph has a start token."""
         if not self.start:
-            raise StartNeededError
+            raise StartNeededError(self.sequence)
 
     def at_start(self, form: Form, value: Number) -> Form:
         """Return a form corrected to have this value at the start token."""
@@ -170,13 +175,15 @@ class Draft:
         *,
         winners: int | None,
         alike: bool = False,
+        read: Draft,
     ) -> None:
         """Let a head move forms, each to its target; `winners` is the most keys that win together.
 
         A head that looks at the same keys does it, if there is one and the forms exist in time.
+        `read` is the graph of the keys: this one, or that of the source, which is there before.
         """
-        reads = (*pattern.queries, *pattern.keys, *columns)
-        time = (self.time(reads) + 1) // 2 * 2 + 1
+        moved = () if pattern.across else (*pattern.keys, *columns)
+        time = (self.time((*pattern.queries, *moved)) + 1) // 2 * 2 + 1
         head = self._same_pattern(pattern, columns) if HEAD_MERGING in self.passes else None
         if head is None:
             head = HeadDraft(self._op_name(name), pattern, time, text, span, winners, alike)
@@ -190,13 +197,14 @@ class Draft:
         head.alike = head.alike and alike
         for form, target in zip(columns, targets, strict=True):
             head.columns.append((form, {target: 1}))
-            head.at_start.append(form.at(self._at_start))
+            head.at_start.append(form.at(read._at_start))
             self._written(target, head.at_start[-1], head.time)
-            self.precision.moved(target, form, mean=winners != 1)
+            self.precision.moved(target, form, read.precision, mean=winners != 1)
 
     def _same_pattern(self, pattern: Pattern, columns: Sequence[Form]) -> HeadDraft | None:
         heads = (op for op in self._ops if isinstance(op, HeadDraft) and op.pattern == pattern)
-        return next((head for head in heads if self.time(columns) < head.time), None)
+        ready = -1 if pattern.across else self.time(columns)
+        return next((head for head in heads if ready < head.time), None)
 
     def compute(
         self, name: str, layer: Layer, targets: Sequence[Direction], text: str, span: Span
@@ -268,7 +276,7 @@ class Draft:
     def finished(self, readout: Readout, margin: Fraction) -> Graph:
         """Return the graph."""
         order = sorted(range(len(self._ops)), key=lambda i: (self._ops[i].time, i))
-        graph = Graph(
+        return Graph(
             tuple(self.variables.values()),
             tuple(self.embeddings.values()),
             tuple(frozen(self._ops[i]) for i in order),
@@ -278,8 +286,6 @@ class Draft:
             tuple(self.embeddings.values()),
             readout_forms(readout),
         )
-        verify(graph)
-        return graph
 
     def _written(self, target: Direction, at_start: Number, time: int) -> None:
         self._at_start[target] = self._at_start.get(target, 0) + at_start

@@ -25,6 +25,7 @@ class Pattern:
     gap: Fraction
     largest: Fraction
     aim: Aim = field(compare=False, repr=False)
+    across: bool = False
 
 
 @dataclass(slots=True)
@@ -84,6 +85,7 @@ def frozen(op: HeadDraft | MlpDraft) -> Op:
             op.winners,
             op.alike,
             Errand(tuple(op.aims), moved, form_writes(op.always)),
+            pattern.across,
         )
     neurons = tuple(Neuron(pre, form_writes(out)) for pre, out in op.units)
     outputs = tuple(map(form_writes, op.outputs))
@@ -92,10 +94,11 @@ def frozen(op: HeadDraft | MlpDraft) -> Op:
 
 
 def reads_of(op: HeadDraft | MlpDraft) -> set[Direction]:
-    """Return the directions that an operation reads."""
+    """Return the directions of its own graph that an operation reads."""
     forms = [form for form, _ in _parts(op)]
     if isinstance(op, HeadDraft):
-        forms += [*op.pattern.queries, *op.pattern.keys]
+        at_keys = () if op.pattern.across else (*forms, *op.pattern.keys)
+        forms = [*op.pattern.queries, *at_keys]
     return {d for form in forms for d in form.directions}
 
 

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import Form, combine, direction
 from handcraft.compiler.onehot import OneHot
+from handcraft.language.sequences import TARGET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
     from handcraft.compiler.draft import Draft
-    from handcraft.language.typed import Header
+    from handcraft.language.typed import Header, SourceHeader
     from handcraft.language.values import Value
 
 
 class Embeddings:
-    """Token and position of one program, each declared where it is first asked for."""
+    """Token and position of one sequence, each declared where it is first asked for."""
 
-    def __init__(self, header: Header, draft: Draft) -> None:
+    def __init__(self, header: Header | SourceHeader, draft: Draft) -> None:
         self.header = header
         self.draft = draft
         self._tokens: str | None = None
@@ -38,7 +39,7 @@ class Embeddings:
         """Return the variable that `wte` writes: a direction for each token."""
         if self._tokens is None:
             labels = [str(token) for token in self.header.vocabulary.tokens]
-            self._tokens = self._identity("tokens", labels, "token", "the token here")
+            self._tokens = self._identity(self._named("tokens"), labels, "token", "the token here")
         return self._tokens
 
     def positions(self) -> OneHot:
@@ -46,7 +47,7 @@ class Embeddings:
         if self._positions is None:
             n = self.header.context
             labels = [str(i) for i in range(n)]
-            name = self._identity("indices", labels, "position", "the position here")
+            name = self._identity(self._named("indices"), labels, "position", "the position here")
             forms = tuple(direction(name, i) for i in range(n))
             self._positions = OneHot(tuple(range(n)), forms, True)
         return self._positions
@@ -65,6 +66,10 @@ class Embeddings:
             name = self.draft.embed("one", ("one",), "position", rows, "1 everywhere")
             self._one = direction(name, 0)
         return self._one
+
+    def _named(self, name: str) -> str:
+        """Return the language's name for an s-op of this sequence."""
+        return name if self.draft.sequence == TARGET else f"{self.draft.sequence}.{name}"
 
     def _identity(self, name: str, labels: Sequence[str], by: str, meaning: str) -> str:
         """Declare a one-hot that an embedding writes, and return its name."""

@@ -68,7 +68,7 @@ class Gathering:
         domain = known.domain
         assert isinstance(domain, Finite)
         values = domain.values
-        moved = self.sops.onehot(op.value)
+        moved = self.attention.at_keys(op.selector).sops.onehot(op.value)
         index = {order(v): k for k, v in enumerate(values)}
         name = self._variable(node, [str(v) for v in values])
         counts = self.facts.counts(op.selector)
@@ -117,7 +117,7 @@ class Gathering:
 
     def _mean(self, node: int, selector: int, value: int, default: int | None) -> Form:
         known = self.program.nodes[node]
-        moved = self.sops.number(value)
+        moved = self.attention.at_keys(selector).sops.number(value)
         name = self._variable(node, (NUMBER,))
         op = known.op
         assert isinstance(op, Aggregate)
@@ -215,8 +215,8 @@ class Gathering:
         counts = self.facts.counts(selector)
         if counts.most <= 1:
             name = self._variable(node, (NUMBER,))
-            column = [(self.sops.number(value), 0)]
-            self.attention.move(selector, column, [(name, 0)], name, self.facts.said(node))
+            moved = self.attention.at_keys(selector).sops.number(value)
+            self.attention.move(selector, [(moved, 0)], [(name, 0)], name, self.facts.said(node))
             return direction(name, 0)
         widths = self.facts.selection.widths_by_position(selector)
         if widths is not None:
@@ -259,10 +259,10 @@ class Gathering:
 
     def _weighted_counts(self, node: int, selector: int, value: int) -> Form:
         """Return the sum over the values v of v times how many selected keys have it."""
-        onehot = self.sops.onehot(value)
+        onehot = self.attention.at_keys(selector).sops.onehot(value)
         carrier = Carrier(SOP, value)
         name = self._variable(node, (NUMBER,))
-        most = self.program.context
+        most = self.facts.selection.n_keys(selector)
         for index, v in enumerate(onehot.values):
             weight = Fraction(v) if not isinstance(v, str) else Fraction(0)
             if weight:

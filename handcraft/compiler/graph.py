@@ -72,7 +72,8 @@ class Head:
 
     The score of a pair is the sum of query form times key form, an integer number of units before
     scaling; a loser scores at least `gap` units less than a winner. `winners` is the most keys
-    that win together, None if unknown; `alike` says that all of them hold the same.
+    that win together, None if unknown; `alike` says that all of them hold the same. A head that
+    looks across reads keys and columns from the encoder's stream, which has directions of its own.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Head:
     winners: int | None = None
     alike: bool = False
     errand: Errand | None = field(default=None, compare=False, repr=False)
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,14 @@ class NumberReadout:
     gap: Fraction = Fraction(0)
 
 
-Readout: TypeAlias = TokenReadout | ValueReadout | LogitReadout | NumberReadout
+@dataclass(frozen=True, slots=True)
+class CrossReadout:
+    """The stream of an encoder: the forms that cross heads read of it, constants included."""
+
+    forms: tuple[Form, ...]
+
+
+Readout: TypeAlias = TokenReadout | ValueReadout | LogitReadout | NumberReadout | CrossReadout
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +188,13 @@ class Graph:
     """What the embeddings wrote before any pass: what the forms of purposes read."""
     answers: tuple[Form | None, ...] = ()
     """The forms of the read-out before any pass, as purposes have them."""
+    encoder: Graph | None = None
+    """The graph of the source, in a program that has one."""
 
     def show(self) -> str:
         """Return the graph as text."""
-        lines = [f"start token: {'yes' if self.start else 'no'}", f"margin: {self.margin}"]
+        lines = [] if self.encoder is None else ["encoder", self.encoder.show(), "decoder"]
+        lines += [f"start token: {'yes' if self.start else 'no'}", f"margin: {self.margin}"]
         for variable in self.variables:
             lines.append(f"variable {variable.name} [{', '.join(variable.labels)}]")
         for embedding in self.embeddings:
@@ -196,10 +208,21 @@ class Graph:
 def reads(op: Op) -> frozenset[Direction]:
     """Return the directions that an operation reads."""
     if isinstance(op, Head):
-        forms = (*op.queries, *op.keys, *(c.form for c in op.columns))
+        forms = op.queries if op.across else (*op.queries, *read_at_keys(op))
     else:
         forms = tuple(n.pre for n in op.neurons)
     return frozenset([d for form in forms for d, _ in form.terms])
+
+
+def read_at_keys(head: Head) -> tuple[Form, ...]:
+    """Return the forms that a head reads at keys: of its keys, then of its columns."""
+    return (*head.keys, *(c.form for c in head.columns))
+
+
+def crossing(graph: Graph) -> tuple[Form, ...]:
+    """Return the forms that the cross heads of a graph read of its encoder, each once."""
+    heads = (op for op in graph.ops if isinstance(op, Head) and op.across)
+    return tuple(dict.fromkeys(form for head in heads for form in read_at_keys(head)))
 
 
 def writes(op: Op) -> frozenset[Direction]:
@@ -216,7 +239,7 @@ def readout_forms(readout: Readout) -> tuple[Form, ...]:
     match readout:
         case TokenReadout():
             return ()
-        case ValueReadout(_, forms) | LogitReadout(_, forms):
+        case ValueReadout(_, forms) | LogitReadout(_, forms) | CrossReadout(forms):
             return forms
         case NumberReadout(form):
             return (form,)
@@ -239,8 +262,15 @@ def verify(graph: Graph) -> None:
         written |= targets
     for form in readout_forms(graph.readout):
         assert set(form.directions) <= written, "the read-out reads what nothing writes"
-        assert form.constant == 0, "an unembedding has no bias"
+        is_read = isinstance(graph.readout, CrossReadout)
+        assert is_read or form.constant == 0, "an unembedding has no bias"
     assert graph.start or START not in written, "a start direction without a start token"
+    if graph.encoder is None:
+        assert not crossing(graph), "a head looks across at nothing"
+    else:
+        verify(graph.encoder)
+        assert graph.encoder.start or not crossing(graph), "an empty source has no key"
+        assert set(crossing(graph)) <= set(readout_forms(graph.encoder.readout)), "unread keys"
 
 
 def form_writes(values: Mapping[Direction, Number]) -> Writes:
@@ -250,7 +280,8 @@ def form_writes(values: Mapping[Direction, Number]) -> Writes:
 
 def _shown(op: Op) -> list[str]:
     if isinstance(op, Head):
-        lines = [f"head {op.name}: {op.text} (gap {op.gap})"]
+        kind = "cross head" if op.across else "head"
+        lines = [f"{kind} {op.name}: {op.text} (gap {op.gap})"]
         pairs = zip(op.queries, op.keys, strict=True)
         lines.extend(f"  score ({q}) * ({k})" for q, k in pairs)
         lines.extend(f"  move {c.form} -> {_target(c.writes)}" for c in op.columns)
@@ -276,3 +307,5 @@ def _shown_readout(readout: Readout) -> list[str]:
             return [f"logit of token {t!s}: {f}" for t, f in zip(tokens, forms, strict=True)]
         case NumberReadout(form):
             return [f"read out {form}"]
+        case CrossReadout(forms):
+            return [f"read by cross heads: {form}" for form in forms]

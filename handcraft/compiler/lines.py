@@ -29,6 +29,9 @@ def folded_lines(program: Program, lowered: Graph, done: frozenset[int]) -> tupl
     steps = _Steps(program, done)
     before = {line_of(v.span, program) for v in lowered.variables if v.span is not None}
     before |= {line_of(op.span, program) for op in lowered.ops}
+    if lowered.encoder is not None:
+        inner = (*lowered.encoder.variables, *lowered.encoder.ops)
+        before |= {line_of(part.span, program) for part in inner if part.span is not None}
     texts = dict(_statements(program, steps.lines))
     for line in steps.lines:
         text = "nothing reads it, or an equal step of another line does it"

@@ -76,7 +76,9 @@ def compile_program(
         raise refusal(placed, config, unproved[0], scaling)
     weights = assemble(placed, stages.typed.header, name, scaling)
     description = describe(placed, program, stages.lowered, stages.constructions, certificate)
-    model = Model(weights, program.typed.vocabulary, description)
+    source = program.typed.header.source
+    read = None if source is None else source.vocabulary
+    model = Model(weights, program.typed.vocabulary, description, read)
     return Compiled(program, placed.graph, placed, model)
 
 

@@ -5,7 +5,7 @@ Times: embeddings are written at 0, by the heads of layer L at 2 L + 1, by its n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlacedLayer:
-    """The heads and MLP operations of one layer."""
+    """The heads and MLP operations of one layer, and the heads between them that look across."""
 
     heads: tuple[Head, ...]
     mlps: tuple[MlpOp, ...]
+    crosses: tuple[Head, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Placed:
         sizes: heads and neurons of each layer, at least those that it has.
         clears: names of operations in the layers that no graph knows: they set directions that
             nothing reads any more to 0, so that others can have their columns.
+        encoder: the encoder's graph in its places, in a program that has a source.
     """
 
     graph: Graph
@@ -53,6 +55,7 @@ class Placed:
     columns: Mapping[Direction, int]
     sizes: tuple[LayerConfig, ...]
     clears: frozenset[str] = frozenset()
+    encoder: Placed | None = None
 
     @property
     def d_model(self) -> int:
@@ -61,7 +64,8 @@ class Placed:
 
     def show(self) -> str:
         """Return the placement as text."""
-        lines = [f"d_model {self.d_model}"]
+        lines = [] if self.encoder is None else ["encoder", self.encoder.show(), "decoder"]
+        lines.append(f"d_model {self.d_model}")
         for variable in self.graph.variables:
             first = self.columns[(variable.name, 0)]
             last = first + len(variable.labels) - 1
@@ -69,6 +73,7 @@ class Placed:
         for number, layer in enumerate(self.layers):
             lines.append(f"layer {number}")
             lines.extend(f"  head {i} {head.name}" for i, head in enumerate(layer.heads))
+            lines.extend(f"  cross head {i} {h.name}" for i, h in enumerate(layer.crosses))
             first = 0
             for mlp in layer.mlps:
                 lines.append(f"  neurons {first}..{first + len(mlp.neurons) - 1} {mlp.name}")
@@ -134,10 +139,12 @@ def placed_at(graph: Graph, times: Sequence[int]) -> Placed:
         slots.setdefault(time, []).append(op)
     layers = []
     for number in range(max(slots, default=0) // 2 + 1):
-        heads = tuple(op for op in slots.get(2 * number + 1, []) if isinstance(op, Head))
+        heads = [op for op in slots.get(2 * number + 1, []) if isinstance(op, Head)]
+        within = tuple(head for head in heads if not head.across)
+        across = tuple(head for head in heads if head.across)
         mlps = tuple(op for op in slots.get(2 * number + 2, []) if isinstance(op, MlpOp))
         if heads or mlps:
-            layers.append(PlacedLayer(heads, mlps))
+            layers.append(PlacedLayer(within, mlps, across))
     columns: dict[Direction, int] = {}
     for variable in graph.variables:
         for index in range(len(variable.labels)):
@@ -153,6 +160,8 @@ def own_size(layer: PlacedLayer) -> LayerConfig:
         n_head=len(layer.heads),
         d_head=max((head_width(h) for h in layer.heads), default=0),
         d_mlp=sum(neuron_count(mlp) for mlp in layer.mlps),
+        n_cross=len(layer.crosses),
+        d_cross=max((head_width(h) for h in layer.crosses), default=0),
     )
 
 
@@ -170,7 +179,8 @@ def earliest(graph: Graph, allowed: Callable[[int], bool] = lambda time: True) -
     """Return the earliest time for each operation, or None where no allowed one is left.
 
     What the embeddings write is read as they wrote it, so an operation that adds to it waits for
-    all that read it; anything else is read after all that write it.
+    all that read it; anything else is read after all that write it. A head that looks across
+    reads after the other heads of its layer have written.
     """
     embedded = _embedded(graph)
     reads_of, writes_of = [reads(op) for op in graph.ops], [writes(op) for op in graph.ops]
@@ -191,8 +201,9 @@ def earliest(graph: Graph, allowed: Callable[[int], bool] = lambda time: True) -
             written |= {d: max(written.get(d, 0), time) for d in targets}
         before = last_read
         last_read = {}
-        for read, time in zip(reads_of, times, strict=True):
-            last_read |= {d: max(last_read.get(d, 0), time) for d in read & embedded}
+        for op, read, time in zip(graph.ops, reads_of, times, strict=True):
+            until = time + (isinstance(op, Head) and op.across)
+            last_read |= {d: max(last_read.get(d, 0), until) for d in read & embedded}
         if last_read == before:
             break
     return times
@@ -229,13 +240,13 @@ def read_out(graph: Graph) -> frozenset[Direction]:
 def verify(placed: Placed) -> None:
     """Assert that readers come after writers, and that columns are shared one after the other."""
     embedded = _embedded(placed.graph)
-    overwritten: dict[Direction, int] = {}
+    overwritten: dict[Direction, tuple[int, bool]] = {}
     for step, op in _steps(placed):
         for d in writes(op) & embedded:
-            overwritten.setdefault(d, step)
+            overwritten.setdefault(d, (step, _is_across(op)))
     for step, op in _steps(placed):
         for d in reads(op) & overwritten.keys():
-            assert step <= overwritten[d], f"{d} is read after it was overwritten"
+            assert (step, _is_across(op)) <= overwritten[d], f"{d} is read after it was overwritten"
     lives = lifetimes(placed)
     for d, life in lives.items():
         if d not in embedded:
@@ -243,8 +254,7 @@ def verify(placed: Placed) -> None:
     _verify_sharing(placed, lives)
     for layer, size in zip(placed.layers, placed.sizes, strict=True):
         own = own_size(layer)
-        given = (size.n_head, size.d_head, size.d_mlp)
-        for needed, held in zip((own.n_head, own.d_head, own.d_mlp), given, strict=True):
+        for needed, held in zip(astuple(own), astuple(size), strict=True):
             assert needed <= held, "a layer is larger than its sizes"
 
 
@@ -278,10 +288,14 @@ def _clearings(placed: Placed) -> Iterator[tuple[Direction, int]]:
 def _steps(placed: Placed) -> Iterator[tuple[int, Head | MlpOp]]:
     """Yield the operations of the graph in order, each with its step."""
     for number, layer in enumerate(placed.layers):
-        yield from ((2 * number, head) for head in layer.heads)
+        yield from ((2 * number, head) for head in (*layer.heads, *layer.crosses))
         for mlp in layer.mlps:
             if mlp.name not in placed.clears:
                 yield 2 * number + 1, mlp
+
+
+def _is_across(op: Head | MlpOp) -> bool:
+    return isinstance(op, Head) and op.across
 
 
 def _embedded(graph: Graph) -> frozenset[Direction]:

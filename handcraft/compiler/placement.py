@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from handcraft.compiler.graph import Graph
     from handcraft.compiler.levels import Passes
     from handcraft.compiler.place import Placed
-    from handcraft.language.typed import TypedProgram
+    from handcraft.language.typed import Header, SourceHeader, TypedProgram
 
 PROVED_IN = "float32"
 """The format in which the construction of a pattern is to be proved."""
@@ -58,14 +58,15 @@ def placement(program: TypedProgram, passes: Passes) -> Placement:
     typed = one_sided(typed) if ONE_SIDED in passes else typed
     lowered = lower(typed, passes)
     graph = optimized(lowered, passes)
-    return Placement(
-        typed, lowered, placed(graph, passes, _rows(typed, graph)), written.constructions
-    )
+    rows = rows_of(typed.header, graph)
+    source = typed.header.source
+    read = 0 if source is None or graph.encoder is None else rows_of(source, graph.encoder)
+    return Placement(typed, lowered, placed(graph, passes, rows, read), written.constructions)
 
 
-def _rows(typed: TypedProgram, graph: Graph) -> int:
-    """Return the rows of the embeddings: tokens and positions."""
-    return len(typed.vocabulary) + typed.context + 2 * graph.start
+def rows_of(header: Header | SourceHeader, graph: Graph) -> int:
+    """Return the rows of the embeddings of a sequence: tokens and positions."""
+    return len(header.vocabulary) + header.context + 2 * graph.start
 
 
 def _cost(program: TypedProgram) -> Cost:
@@ -76,5 +77,5 @@ def _cost(program: TypedProgram) -> Cost:
     return Cost(
         PROVED_IN not in certificate.proved,
         len(sizes),
-        parameters(sizes, d_model, _rows(found.typed, found.placed.graph)),
+        parameters(sizes, d_model, rows_of(found.typed.header, found.placed.graph)),
     )

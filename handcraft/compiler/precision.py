@@ -61,10 +61,10 @@ class Precision:
                 total += magnitude(coefficient) * error
         return total
 
-    def moved(self, target: Direction, form: Form, *, mean: bool) -> None:
-        """Note a direction to which a head adds what it moves."""
-        size = self.size(form)
-        self._add(target, size, self.error(form) + (MEAN_ERROR * size if mean else 0))
+    def moved(self, target: Direction, form: Form, read: Precision, *, mean: bool) -> None:
+        """Note a direction to which a head adds what it moves; `read` bounds what that reads."""
+        size = read.size(form)
+        self._add(target, size, read.error(form) + (MEAN_ERROR * size if mean else 0))
 
     def computed(self, targets: Sequence[Direction], layer: Layer) -> None:
         """Note directions to which neurons add their outputs."""

@@ -182,31 +182,36 @@ def renamed_purpose(
 
 
 def renamed_errand(
-    errand: Errand | None, form: Renamed, written: Callable[[Writes], Writes]
+    errand: Errand | None,
+    at_query: Renamed,
+    at_key: Renamed,
+    written: Callable[[Writes], Writes],
 ) -> Errand | None:
-    """Return an errand whose directions have other names."""
+    """Return an errand whose directions have other names, where queries or where keys are read."""
     if errand is None:
         return None
     return Errand(
-        tuple(_renamed_aim(aim, form) for aim in errand.aims),
-        tuple(Moved(_renamed(c.form, form), c.at_start, written(c.writes)) for c in errand.columns),
+        tuple(_renamed_aim(aim, at_query, at_key) for aim in errand.aims),
+        tuple(
+            Moved(_renamed(c.form, at_key), c.at_start, written(c.writes)) for c in errand.columns
+        ),
         written(errand.always),
     )
 
 
-def _renamed_aim(aim: Aim, form: Renamed) -> Aim:
+def _renamed_aim(aim: Aim, at_query: Renamed, at_key: Renamed) -> Aim:
     literals = tuple(
         replace(
             literal,
             factors=tuple(
-                replace(f, query=_renamed(f.query, form), key=_renamed(f.key, form))
+                replace(f, query=_renamed(f.query, at_query), key=_renamed(f.key, at_key))
                 for f in literal.factors
             ),
-            top=_renamed(literal.top, form),
+            top=_renamed(literal.top, at_query),
         )
         for literal in aim.literals
     )
-    return replace(aim, literals=literals, slope=_renamed(aim.slope, form))
+    return replace(aim, literals=literals, slope=_renamed(aim.slope, at_key))
 
 
 def _renamed_function(function: Function, form: Renamed) -> Function:

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from handcraft.errors import ProgramError
 from handcraft.language.domain_rules import LARGEST_TABLE
 from handcraft.language.domains import Finite
+from handcraft.language.sequences import SOURCE, TARGET
 from handcraft.language.typed import (
     AllOf,
     AnyOf,
@@ -36,6 +37,9 @@ MOST_TERMS = 64
 
 POSITIONS = -1
 """The node number of the positions in a program without `indices`."""
+
+SOURCE_POSITIONS = -2
+"""The node number of the source's positions in a program without `source.indices`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -72,6 +76,7 @@ class Selection:
     Attributes:
         program: the program.
         position: the variable of positions, whether or not the program has `indices`.
+        places: the variable of each sequence's positions.
         base: the leaf that an s-op is a free function of, and its value for each of the leaf's
             values; the s-op itself where it is no such function.
     """
@@ -83,8 +88,10 @@ class Selection:
     ) -> None:
         self.program = program
         self.base = base
-        indices = (n for n, node in enumerate(program.nodes) if isinstance(node.op, Indices))
-        self.position = Carrier(SOP, next(indices, POSITIONS))
+        known = {node.op: n for n, node in enumerate(program.nodes)}
+        self.position = Carrier(SOP, known.get(Indices(TARGET), POSITIONS))
+        source = Carrier(SOP, known.get(Indices(SOURCE), SOURCE_POSITIONS))
+        self.places = {TARGET: self.position, SOURCE: source}
         self._positional: dict[int, tuple[int, ...] | None] = {}
 
     def terms(self, selector: int) -> list[Term]:
@@ -111,8 +118,8 @@ class Selection:
                 return self._negated(self.terms(operand))
             case Best() | First() | Latest():
                 place = Carrier(PLACE, selector)
-                taken = tuple(1 << i for i in range(self.program.context))
-                return [{(self.position, place): (*taken, 0)}]
+                taken = tuple(1 << i for i in range(self.n_keys(selector)))
+                return [{(self.places[self.keys(selector)], place): (*taken, 0)}]
             case _:
                 raise AssertionError(f"{op} is no selector")
 
@@ -193,7 +200,8 @@ class Selection:
         return self._positional[selector]
 
     def _count_by_position(self, selector: int) -> tuple[int, ...] | None:
-        if not self.program.causal:
+        node = self.program.nodes[selector]
+        if not self.program.causal or (node.sequence, node.keys) != (TARGET, TARGET):
             return None
         try:
             terms = self.terms(selector)
@@ -219,12 +227,23 @@ class Selection:
         if carrier is None:
             return 1
         if carrier.kind == PLACE:
-            return self.program.context + 1
-        if carrier.node == POSITIONS:
-            return self.program.context
+            return self.n_keys(carrier.node) + 1
+        if carrier.node in (POSITIONS, SOURCE_POSITIONS):
+            sequence = TARGET if carrier.node == POSITIONS else SOURCE
+            return self.program.header.extent(sequence).context
         domain = self.program.nodes[carrier.node].domain
         assert isinstance(domain, Finite)
         return len(domain.values)
+
+    def keys(self, selector: int) -> str:
+        """Return the sequence of a selector's keys."""
+        keys = self.program.nodes[selector].keys
+        assert keys is not None
+        return keys
+
+    def n_keys(self, selector: int) -> int:
+        """Return how many keys there are at most."""
+        return self.program.header.extent(self.keys(selector)).context
 
     def _literal(self, op: str, key: int, query: int) -> Term:
         key_base, keys = self.base(key)

@@ -21,7 +21,6 @@ from handcraft.compiler.levels import AFFINE_FOLDING, COVERS, MAP_FOLDING
 from handcraft.compiler.neurons import boxes, gated, interpolate, steps, weighted
 from handcraft.compiler.onehot import OneHot, merged
 from handcraft.compiler.purposes import Gate
-from handcraft.compiler.selection import POSITIONS
 from handcraft.errors import ProgramError
 from handcraft.language.domains import NOTHING, bounds, is_numeric, kinds
 from handcraft.language.typed import (
@@ -48,17 +47,27 @@ if TYPE_CHECKING:
 
 
 class Sops:
-    """The s-ops of one program, made as they are asked for."""
+    """The s-ops of one sequence of a program, made as they are asked for.
 
-    def __init__(self, program: TypedProgram, draft: Draft, passes: Passes) -> None:
+    Args:
+        program: the program.
+        draft: the graph of the sequence.
+        passes: what is made smaller.
+        source: the s-ops of the source, from which cross heads move something.
+    """
+
+    def __init__(
+        self, program: TypedProgram, draft: Draft, passes: Passes, source: Sops | None = None
+    ) -> None:
         self.program = program
         self.draft = draft
         self.passes = passes
         self.facts = Facts(program, passes)
-        self.embeddings = Embeddings(program.header, draft)
-        attention = Attention(self.facts, draft, self, passes)
-        self.exact = attention.carriers.exact
-        self.gathering = Gathering(self.facts, draft, attention, self)
+        self.embeddings = Embeddings(program.header.extent(draft.sequence), draft)
+        across: Attention | None = None if source is None else source.attention
+        self.attention: Attention = Attention(self.facts, draft, self, passes, across)
+        self.exact = self.attention.carriers.exact
+        self.gathering = Gathering(self.facts, draft, self.attention, self)
         self.arithmetic = Arithmetic(self.facts, draft, self)
         self.branches = Branches(self.facts, draft, self)
         self._numbers: dict[int, Form] = {}
@@ -216,7 +225,7 @@ class Sops:
         Raises:
             ProgramError: where its values are too many, or this version cannot build it.
         """
-        if node == POSITIONS:
+        if node < 0:
             return self.embeddings.positions()
         if self.facts.domain(node) == NOTHING:
             return OneHot((), (), True)

@@ -28,8 +28,9 @@ from handcraft.language.domains import (
     kinds,
     union,
 )
-from handcraft.language.reach import Reach, by_position, certain_counts, counts, reach
+from handcraft.language.reach import Reach, View, by_position, certain_counts, counts, reach
 from handcraft.language.recognition import possible
+from handcraft.language.sequences import SOURCE, Sides, sides
 from handcraft.language.typed import (
     SELECTORS,
     Aggregate,
@@ -114,7 +115,10 @@ class Builder:
         if len(self.nodes) >= MOST_NODES:
             message = f"the program makes more than {MOST_NODES} operations"
             raise ProgramError("too-large", message, span, help="use fewer or shorter loops")
-        node = replace(self._node(op, span), words=self.words)
+        side = sides(op, self.nodes, span)
+        node = replace(
+            self._node(op, span, side), words=self.words, sequence=side.sequence, keys=side.keys
+        )
         self._depths.append(self._depth(node))
         self.nodes.append(node)
         self._numbers[op] = len(self.nodes) - 1
@@ -200,11 +204,12 @@ class Builder:
             return None
         if isinstance(other, Width) and other.selector == op.selector:
             return Total(op.selector, op.value)
-        causal = self.header.attention == "causal"
-        counted = certain_counts(self._reaches[op.selector], causal=causal)
-        if counted is None:
+        selector = self.nodes[op.selector]
+        view = self._view(selector.sequence, selector.keys)
+        counted = certain_counts(self._reaches[op.selector], view)
+        if counted is None or self.nodes[factor].sequence not in (None, selector.sequence):
             return None
-        known = by_position(self.nodes[factor], self.nodes, self.header.context)
+        known = by_position(self.nodes[factor], self.nodes, view.queries)
         return Total(op.selector, op.value) if known == counted else None
 
     def _depth(self, node: Node) -> int:
@@ -227,9 +232,9 @@ class Builder:
             help_ = "use a smaller vocabulary or context, or fewer and shorter loops"
             raise ProgramError("too-large", message, span, help=help_)
 
-    def _node(self, op: Op, span: Span) -> Node:
+    def _node(self, op: Op, span: Span, side: Sides) -> Node:
         if isinstance(op, SELECTORS):
-            return self._selector(op, span)
+            return self._selector(op, span, self._view(side.sequence, side.keys))
         table = self._table(op, span)
         domain = listed(_defined(table)) if table is not None else self._domain(op, span)
         self._refuse_many_texts(domain, span)
@@ -237,13 +242,20 @@ class Builder:
             table = Table((len(self.nodes),), domain.values)
         return Node(op, domain, None, table, None, span)
 
-    def _selector(self, op: Op, span: Span) -> Node:
+    def _view(self, queries: str | None, keys: str | None) -> View:
+        """Return what queries of one sequence see of the keys of another."""
+        n_keys = self.header.extent(keys).context
+        if queries != keys:
+            rows = 1 if queries is None else self.header.extent(queries).context
+            return View(rows, n_keys, "across")
+        causal = self.header.attention == "causal" and keys != SOURCE
+        return View(n_keys, n_keys, "causal" if causal else "bidirectional")
+
+    def _selector(self, op: Op, span: Span, view: View) -> Node:
         assert isinstance(op, SELECTORS)
-        context = self.header.context
-        causal = self.header.attention == "causal"
-        reach_ = reach(op, self.nodes, self._reaches, context, causal=causal)
+        reach_ = reach(op, self.nodes, self._reaches, view)
         inner = self.nodes[op.selector].counts if isinstance(op, Best | First | Latest) else None
-        counts_ = counts(reach_, op, inner, causal=causal)
+        counts_ = counts(reach_, op, inner, view)
         self._reaches[len(self.nodes)] = reach_
         return Node(op, None, counts_, None, None, span)
 
@@ -278,12 +290,11 @@ class Builder:
         return len(domain.values)
 
     def _domain(self, op: Op, span: Span) -> Domain:
-        context = self.header.context
         match op:
-            case Tokens():
-                return finite(self.header.vocabulary.tokens)
-            case Indices():
-                return Finite(tuple(range(context)))
+            case Tokens(sequence):
+                return finite(self.header.extent(sequence).vocabulary.tokens)
+            case Indices(sequence):
+                return Finite(tuple(range(self.header.extent(sequence).context)))
             case Ask():
                 return listed(possible(op, self.header.vocabulary))
             case Apply(function, arguments):
@@ -337,7 +348,8 @@ class Builder:
         A vocabulary may be larger than `LONGEST_LIST`; its tokens, and an s-op made of them in
         two ways, may be listed all the same.
         """
-        most = max(LONGEST_LIST, 2 * len(self.header.vocabulary))
+        source = self.header.extent(SOURCE).vocabulary
+        most = max(LONGEST_LIST, 2 * len(self.header.vocabulary), 2 * len(source))
         others = domain.others if isinstance(domain, Mixed) else domain
         if not isinstance(others, Finite) or len(others.values) <= most:
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from handcraft.errors import ProgramError, Span
-from handcraft.language import patterns
+from handcraft.language import attributes, patterns
 from handcraft.language.calls import call
 from handcraft.language.compile_time import (
     DERIVED,
@@ -22,6 +22,7 @@ from handcraft.language.compile_time import (
 from handcraft.language.domain_rules import misfit
 from handcraft.language.domains import is_numeric, kinds
 from handcraft.language.operators import function, warn_if_never_equal
+from handcraft.language.sequences import TARGET
 from handcraft.language.typed import (
     Aggregate,
     AllOf,
@@ -41,9 +42,6 @@ from handcraft.language.values import COMPARISONS, show
 if TYPE_CHECKING:
     from handcraft.language.builder import Builder
     from handcraft.language.expressions import Evaluator
-
-TARGET = "tokens"
-"""The name of the sequence that a decoder reads and writes."""
 
 LONGEST_RANGE = 2**62
 """No longer one is measured."""
@@ -100,11 +98,11 @@ def derived(name: str, evaluator: Evaluator, span: Span) -> Thing | None:
             message = "under causal attention `length` is the number of tokens so far"
             evaluator.warn("causal-length", message, span, "write `indices + 1` to say so")
         return Sop(builder.add(Width(builder.add(Full(TARGET, TARGET), span)), span))
+    if name == "source":
+        return attributes.source(evaluator, span)
     if name in DERIVED:
         tokens = Sop(builder.add(Tokens(TARGET), span))
         return function(evaluator, name[7:], (tokens,), span)
-    if name == "source":
-        return _refuse_not_yet("source", span)
     return None
 
 
@@ -113,11 +111,6 @@ def _elementwise(name: str) -> Callable[[Evaluator, Arguments], Thing]:
         return function(evaluator, name, given.things, given.span, given.spans)
 
     return call
-
-
-def _refuse_not_yet(name: str, span: Span) -> Thing:
-    message = f"`{name}` is part of the language, but this version cannot build it yet"
-    raise ProgramError("not-yet", message, span)
 
 
 def _select(evaluator: Evaluator, given: Arguments) -> Thing:
@@ -135,7 +128,8 @@ def _select(evaluator: Evaluator, given: Arguments) -> Thing:
     if operation.op in ("==", "!="):
         warn_if_never_equal(evaluator, domains, span)
     node = builder.add(Compare(operation.op, key, query), span)
-    if builder.header.attention == "causal" and builder.counts(node).most == 0:
+    masked = builder.header.attention == "causal" and builder.nodes[node].keys == TARGET
+    if masked and builder.counts(node).most == 0:
         rows = builder.unmasked_reach(node).may
         if any(rows):
             message = "under causal attention no position sees a key that this selector names"

@@ -19,7 +19,10 @@ DEEPEST_CALL = 40
 MOST_CALLERS = 3
 """Lines of calls that an error inside a function names."""
 
-OWED_TO_ARGUMENTS = ("type", "domain-too-large", "missing-key", "division-by-zero")
+OWED_TO_ARGUMENTS = (
+    *("type", "domain-too-large", "missing-key", "division-by-zero"),
+    "two-sequences",
+)
 """Mistakes inside a function that depend on what it was called with."""
 
 

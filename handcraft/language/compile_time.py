@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from handcraft.language.typed import Pattern
 
 
-DERIVED = ("length", "tokens_str", "tokens_int", "tokens_float", "tokens_bool")
+DERIVED = ("length", "tokens_str", "tokens_int", "tokens_float", "tokens_bool", "source")
 """Names of the language that are made only where they are used."""
 
 
@@ -37,6 +37,11 @@ class Automaton:
     """A pattern that is given by its table."""
 
     pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The source, whose s-ops and selectors are its attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ Thing: TypeAlias = (
     | Sop
     | Selector
     | Automaton
+    | Source
     | Operation
     | Several
     | Closure
@@ -147,6 +153,7 @@ def describe(thing: Thing) -> str:
         Sop: "an s-op",
         Selector: "a selector",
         Automaton: "an automaton",
+        Source: "the source",
         Operation: "a comparison",
         Several: "several values",
         Closure: "a function",

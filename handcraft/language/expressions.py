@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from handcraft.errors import Notice, ProgramError, Span
-from handcraft.language import calls, library, operators, syntax, tables
+from handcraft.language import attributes, calls, library, operators, syntax, tables
 from handcraft.language.compile_time import (
     DERIVED,
     Operation,
@@ -106,8 +106,7 @@ class Evaluator:
                 message = "a range `a..b` stands only after `vocab` or `source`"
                 raise ProgramError("type", message, span, help="write `range(a, b + 1)`")
             case syntax.Attribute(base, name):
-                self.evaluate(base, scope)
-                raise ProgramError("unknown-name", f"there is no attribute `{name}`", span)
+                return attributes.attribute(self, self.evaluate(base, scope), name, span)
             case _:
                 assert_never(expression)
 

@@ -11,7 +11,7 @@ from handcraft.errors import HandcraftError, ProgramError, Span
 from handcraft.language import syntax
 from handcraft.language.compile_time import Thing, describe
 from handcraft.language.suggestions import closest
-from handcraft.language.typed import Header
+from handcraft.language.typed import Header, SourceHeader
 from handcraft.language.values import show
 from handcraft.runtime.vocabulary import Token, Vocabulary, vocabulary
 
@@ -52,6 +52,7 @@ def read_header(module: syntax.Module, given: Given, evaluate: Evaluate) -> Head
     mode = None if given.attention is None else _mode(given.attention)
     markers: dict[str, Token] = {}
     spans: dict[str, Span] = {}
+    second: syntax.SourceSequence | None = None
     for statement in found:
         match statement:
             case syntax.Vocab(expression):
@@ -69,9 +70,8 @@ def read_header(module: syntax.Module, given: Given, evaluate: Evaluate) -> Head
                 if written not in MODES:
                     raise _no_such_mode(written, _word_at(span, written))
                 mode = mode or written
-            case syntax.SourceSequence(_, _, span):
-                message = "`source` is part of the language, but this version cannot build it yet"
-                raise ProgramError("not-yet", message, span)
+            case syntax.SourceSequence():
+                second = statement
     if tokens is None:
         raise _missing("vocab", 'vocab "ab";', "--vocab ab", module.span)
     if context is None:
@@ -79,7 +79,36 @@ def read_header(module: syntax.Module, given: Given, evaluate: Evaluate) -> Head
     if mode is None:
         mode = "causal" if found else "bidirectional"
     made = _vocabulary(tokens, markers, spans)
-    return Header(made, _context(context, made, spans.get("context")), mode)
+    longest = _context(context, made, spans.get("context"))
+    if second is None:
+        return Header(made, longest, mode)
+    _check_target(made, mode, second.span)
+    return Header(made, longest, mode, _source(second, longest, evaluate))
+
+
+def _check_target(target: Vocabulary, mode: str, span: Span) -> None:
+    """Refuse what cannot be written from a source, token after token, to its end."""
+    for role in ("bos", "eos"):
+        if getattr(target, role) is None:
+            message = f"a text that is written from a source needs its `{role}`"
+            token = '"^"' if role == "bos" else '"."'
+            raise ProgramError("missing", message, span, help=f"write `{role} {token};`")
+    if mode != "causal":
+        message = "a text is written from a source under causal attention"
+        help_ = "leave `attention` out: the source is bidirectional in any case"
+        raise ProgramError("type", message, span, help=help_)
+
+
+def _source(
+    statement: syntax.SourceSequence, target_context: int, evaluate: Evaluate
+) -> SourceHeader:
+    """Return the source's vocabulary and context; the latter is the target's if it is not said."""
+    tokens = _tokens(statement.tokens, evaluate)
+    made = _vocabulary(tokens, {}, {"vocab": statement.tokens.span})
+    if statement.context is None:
+        return SourceHeader(made, target_context)
+    context = evaluate(statement.context)
+    return SourceHeader(made, _context(context, made, statement.context.span))
 
 
 def _refuse_repeated(statements: Sequence[syntax.Statement]) -> None:

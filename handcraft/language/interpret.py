@@ -14,6 +14,7 @@ from handcraft.errors import MeaningError
 from handcraft.language import recognition
 from handcraft.language.columns import applied, only, picked, ratio, sums_of
 from handcraft.language.places import (
+    Places,
     Rows,
     Spread,
     all_of,
@@ -21,6 +22,7 @@ from handcraft.language.places import (
     chosen,
     compared,
     first_of,
+    for_each,
     highest,
     last_of,
     members,
@@ -28,6 +30,7 @@ from handcraft.language.places import (
     reason_at,
     spread,
 )
+from handcraft.language.sequences import SOURCE, TARGET
 from handcraft.language.typed import (
     Aggregate,
     AllOf,
@@ -44,6 +47,7 @@ from handcraft.language.typed import (
     Indices,
     Latest,
     Logits,
+    Node,
     NoneOf,
     Output,
     Pick,
@@ -95,7 +99,10 @@ class Meaning:
 
 
 def interpret(
-    program: TypedProgram, tokens: Sequence[Token], before: Sequence[Token] = ()
+    program: TypedProgram,
+    tokens: Sequence[Token],
+    before: Sequence[Token] = (),
+    source: Sequence[Token] = (),
 ) -> Meaning:
     """Return what a program says at each position of an input.
 
@@ -104,8 +111,9 @@ def interpret(
         tokens: what it sees, a declared `bos` included; at most its context.
         before: what stands between `bos` and the rest, where patterns tell a longer text of which
             only the end is seen.
+        source: what stands beside them, in a program that has one.
     """
-    run = Run(program, tokens, before)
+    run = Run(program, tokens, before, source)
     answers = run.answers()
     scope = all(_holds(outcome) for a in program.assumptions for outcome in run.sops[a])
     return Meaning(tuple(answers), scope)
@@ -116,23 +124,28 @@ def answer(
     tokens: Sequence[Token],
     position: int,
     before: Sequence[Token] = (),
+    source: Sequence[Token] = (),
 ) -> Answer:
     """Return what a program says at one position.
 
     Raises:
         MeaningError: where it has no meaning there; names position and values.
     """
-    found = interpret(program, tokens, before).answers[position]
+    found = interpret(program, tokens, before, source).answers[position]
     if isinstance(found, Undefined):
-        raise meaning_error(program, tokens, position % len(tokens), before)
+        raise meaning_error(program, tokens, position % len(tokens), before, source)
     return found
 
 
 def meaning_error(
-    program: TypedProgram, tokens: Sequence[Token], position: int, before: Sequence[Token] = ()
+    program: TypedProgram,
+    tokens: Sequence[Token],
+    position: int,
+    before: Sequence[Token] = (),
+    source: Sequence[Token] = (),
 ) -> MeaningError:
     """Return why there is no answer at a position, with the expression that has no value."""
-    run = Run(program, tokens, before)
+    run = Run(program, tokens, before, source)
     found = run.answers()[position]
     assert isinstance(found, Undefined)
     message = f"the program has no meaning at position {position}: {found.message}"
@@ -155,44 +168,52 @@ class Run:
 
     Attributes:
         n: how many tokens the input has.
-        sops: of each s-op the outcome at each position.
+        sops: of each s-op the outcome at each position of its sequence; of one that belongs to
+            either sequence there is one outcome, for all positions.
     """
 
     def __init__(
-        self, program: TypedProgram, tokens: Sequence[Token], before: Sequence[Token] = ()
+        self,
+        program: TypedProgram,
+        tokens: Sequence[Token],
+        before: Sequence[Token] = (),
+        source: Sequence[Token] = (),
     ) -> None:
         self.program = program
         self.n = len(tokens)
         self.sops: dict[int, list[Outcome]] = {}
         self._selectors: dict[int, Rows] = {}
-        self._spreads: dict[int, Spread] = {}
-        every = (1 << self.n) - 1
-        self._seen = [(2 << i) - 1 if program.causal else every for i in range(self.n)]
+        self._spreads: dict[tuple[int, str | None], Spread] = {}
+        texts: dict[str | None, Sequence[Token]] = {TARGET: tokens, SOURCE: source}
+        self._lengths: dict[str | None, int] = {None: 1, TARGET: len(tokens), SOURCE: len(source)}
+        self._masks: dict[tuple[str | None, str | None], Sequence[Places]] = {}
         for number, node in enumerate(program.nodes):
+            n = self._lengths[node.sequence]
             match node.op:
-                case Tokens():
-                    self.sops[number] = list(tokens)
+                case Tokens(sequence):
+                    self.sops[number] = list(texts[sequence])
                 case Indices():
-                    self.sops[number] = list(range(self.n))
+                    self.sops[number] = list(range(n))
                 case Ask():
                     self.sops[number] = recognition.outcomes(
                         node.op, tokens, program.vocabulary, before
                     )
                 case Constant(value):
-                    self.sops[number] = [value] * self.n
+                    self.sops[number] = [value]
                 case Apply(function, arguments):
-                    self.sops[number] = applied(function, [self.sops[a] for a in arguments])
+                    columns = [self.column(a, node.sequence) for a in arguments]
+                    self.sops[number] = applied(function, columns)
                 case Choose(condition, then, otherwise):
-                    columns = (self.sops[a] for a in (condition, then, otherwise))
+                    parts = (self.column(a, node.sequence) for a in (condition, then, otherwise))
                     self.sops[number] = [
                         c if isinstance(c, Undefined) else t if truth(c) else o
-                        for c, t, o in zip(*columns, strict=True)
+                        for c, t, o in zip(*parts, strict=True)
                     ]
                 case Pick(key, values, options):
-                    columns = (self.sops[a] for a in options)
-                    self.sops[number] = picked(self.sops[key], values, list(columns))
+                    columns = [self.column(a, node.sequence) for a in options]
+                    self.sops[number] = picked(self.column(key, node.sequence), values, columns)
                 case Aggregate(selector, value, default):
-                    self.sops[number] = self._aggregate(selector, value, default)
+                    self.sops[number] = self._aggregate(node.sequence, selector, value, default)
                 case Total(selector, value):
                     self.sops[number] = self._total(selector, value)
                 case Width(selector):
@@ -204,9 +225,16 @@ class Run:
                 case (
                     Full() | Compare() | AllOf() | AnyOf() | NoneOf() | Best() | First() | Latest()
                 ):
-                    self._selectors[number] = self._selector(node.op)
+                    self._selectors[number] = self._selector(node, node.op)
                 case _:
                     assert_never(node.op)
+
+    def column(self, number: int, sequence: str | None) -> list[Outcome]:
+        """Return the outcome of an s-op at each position of a sequence."""
+        outcomes = self.sops[number]
+        if self.program.nodes[number].sequence == sequence:
+            return outcomes
+        return outcomes * self._lengths[sequence]
 
     def keys(self, selector: int, i: int) -> list[int] | Undefined:
         """Return the keys that query i selects among those it sees."""
@@ -224,9 +252,9 @@ class Run:
         """Return the program's answer at each position."""
         match self.program.result:
             case Output(value):
-                return list(self.sops[value])
+                return list(self.column(value, TARGET))
             case Predict(value):
-                return [self._token(outcome) for outcome in self.sops[value]]
+                return [self._token(outcome) for outcome in self.column(value, TARGET)]
             case Allow(choices):
                 return [self._allowed(choices, i) for i in range(self.n)]
             case Logits(tokens, values):
@@ -243,11 +271,11 @@ class Run:
     def _allowed(self, choices: tuple[tuple[int, int], ...], i: int) -> Answer | Undefined:
         allowed: set[Token] = set()
         for token, condition in choices:
-            verdict = self.sops[condition][i]
+            verdict = self.column(condition, TARGET)[i]
             if isinstance(verdict, Undefined):
                 return verdict
             if truth(verdict):
-                value = self._token(self.sops[token][i])
+                value = self._token(self.column(token, TARGET)[i])
                 if isinstance(value, Undefined):
                     return value
                 assert isinstance(value, str | int)
@@ -264,7 +292,7 @@ class Run:
     ) -> Answer | Undefined:
         best: tuple[Value, Token] | None = None
         for token, value in zip(tokens, values, strict=True):
-            logit = self.sops[value][i]
+            logit = self.column(value, TARGET)[i]
             if isinstance(logit, Undefined):
                 return logit
             if token == self.program.vocabulary.bos:
@@ -274,35 +302,54 @@ class Run:
         assert best is not None
         return best[1]
 
-    def _spread(self, number: int) -> Spread:
-        if number not in self._spreads:
-            self._spreads[number] = spread(self.sops[number])
-        return self._spreads[number]
+    def _spread(self, number: int, sequence: str | None) -> Spread:
+        if (number, sequence) not in self._spreads:
+            self._spreads[number, sequence] = spread(self.column(number, sequence))
+        return self._spreads[number, sequence]
 
-    def _selector(self, op: SelectorOp) -> Rows:
+    def _seen(self, queries: str | None, keys: str | None) -> Sequence[Places]:
+        """Return the keys of one sequence that each query of another sees."""
+        if (queries, keys) not in self._masks:
+            every = (1 << self._lengths[keys]) - 1
+            causal = self.program.causal and queries == keys == TARGET
+            n = self._lengths[queries]
+            self._masks[queries, keys] = [(2 << i) - 1 if causal else every for i in range(n)]
+        return self._masks[queries, keys]
+
+    def _rows(self, selector: int, sequence: str | None) -> Rows:
+        """Return a selector for each query of a sequence."""
+        rows, n = self._selectors[selector], self._lengths[sequence]
+        if self.program.nodes[selector].sequence == sequence:
+            return rows
+        return for_each(rows, n)
+
+    def _selector(self, node: Node, op: SelectorOp) -> Rows:
+        seen = self._seen(node.sequence, node.keys)
         match op:
             case Full():
-                return Rows(self._seen, [0] * self.n, {})
+                return Rows(seen, [0] * len(seen), {})
             case Compare(op_, key, query):
-                return compared(op_, self._spread(key), self.sops[query], self._seen)
+                queries = self.column(query, node.sequence)
+                return compared(op_, self._spread(key, node.keys), queries, seen)
             case AllOf(left, right):
-                return all_of(self._selectors[left], self._selectors[right])
+                return all_of(self._rows(left, node.sequence), self._rows(right, node.sequence))
             case AnyOf(left, right):
-                return any_of(self._selectors[left], self._selectors[right])
+                return any_of(self._rows(left, node.sequence), self._rows(right, node.sequence))
             case NoneOf(operand):
-                return none_of(self._selectors[operand], self._seen)
+                return none_of(self._selectors[operand], seen)
             case Best(selector, score):
-                choose = highest(self._spread(score))
-                return chosen(self._selectors[selector], choose, self._seen)
+                choose = highest(self._spread(score, node.keys))
+                return chosen(self._selectors[selector], choose, seen)
             case First(selector):
-                return chosen(self._selectors[selector], first_of, self._seen)
+                return chosen(self._selectors[selector], first_of, seen)
             case Latest(selector):
-                return chosen(self._selectors[selector], last_of, self._seen)
+                return chosen(self._selectors[selector], last_of, seen)
             case _:
                 assert_never(op)
 
     def _total(self, selector: int, value: int) -> list[Outcome]:
-        rows, values = self._selectors[selector], self._spread(value)
+        rows = self._selectors[selector]
+        values = self._spread(value, self.program.nodes[selector].keys)
         sums, scale = sums_of(rows.selected, values.outcomes)
         outcomes: list[Outcome] = []
         for i, row in enumerate(rows.selected):
@@ -314,8 +361,12 @@ class Run:
                 outcomes.append(ratio(sums[row], scale))
         return outcomes
 
-    def _aggregate(self, selector: int, value: int, default: int | None) -> list[Outcome]:
-        rows, values = self._selectors[selector], self._spread(value)
+    def _aggregate(
+        self, sequence: str | None, selector: int, value: int, default: int | None
+    ) -> list[Outcome]:
+        rows = self._rows(selector, sequence)
+        values = self._spread(value, self.program.nodes[selector].keys)
+        fillers = None if default is None else self.column(default, sequence)
         no_number = values.booleans | values.strings | values.undefined
         means = [0 if row & no_number else row for row in rows.selected]
         sums, scale = sums_of(means, values.outcomes)
@@ -329,8 +380,8 @@ class Run:
                 outcomes.append(ratio(sums[row], scale * row.bit_count()))
             elif row:
                 outcomes.append(only(row, values))
-            elif default is not None:
-                outcomes.append(self.sops[default][i])
+            elif fillers is not None:
+                outcomes.append(fillers[i])
             else:
                 message = "nothing is selected and there is no default"
                 outcomes.append(Undefined("nothing-selected", message))

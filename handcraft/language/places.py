@@ -165,6 +165,12 @@ def none_of(rows: Rows, seen: Sequence[Places]) -> Rows:
     return Rows([every & ~(a | gap) for a, gap, every in parts], rows.gaps, rows.reasons)
 
 
+def for_each(rows: Rows, n: int) -> Rows:
+    """Return a selector of one query for so many that ask alike."""
+    reasons = {(i, j): reason for (_, j), reason in rows.reasons.items() for i in range(n)}
+    return Rows(list(rows.selected) * n, list(rows.gaps) * n, reasons)
+
+
 def chosen(
     rows: Rows, choose: Callable[[Places], Places | Undefined], seen: Sequence[Places]
 ) -> Rows:

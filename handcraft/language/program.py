@@ -7,7 +7,7 @@ from functools import cached_property
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from handcraft.errors import FileError, InputError, Notice, ProgramError, Source, Span
 from handcraft.language.elaborate import elaborate
@@ -25,7 +25,25 @@ if TYPE_CHECKING:
 
     from handcraft.language.syntax import Module
     from handcraft.runtime.guide import Guide
-    from handcraft.runtime.vocabulary import Token
+    from handcraft.runtime.vocabulary import Text, Token, Vocabulary
+
+
+MOST_WRITTEN = 10
+"""Tokens that `complete` writes at most where it is not told how many, and there is no source."""
+
+
+class Reading(NamedTuple):
+    """What a program reads: a text, `bos` in front, and what stands beside it."""
+
+    tokens: tuple[Token, ...]
+    source: tuple[Token, ...] = ()
+
+
+class Written(NamedTuple):
+    """What a program has written, and whether `eos` follows."""
+
+    text: str
+    is_ended: bool
 
 
 @dataclass(frozen=True)
@@ -33,6 +51,8 @@ class Program:
     """A checked program.
 
     Wherever a text is expected, a string or a list of tokens will do; a list of texts is refused.
+    Of a program with a `source` the text is the source, and `target` what is written already,
+    without `bos` if you like.
 
     Attributes:
         tree: what was written.
@@ -88,94 +108,131 @@ class Program:
         room = self.context - (self.typed.vocabulary.bos is not None)
         return self.lookback is not None and self.lookback <= room
 
-    def meaning(self, text: str | Sequence[Token]) -> Meaning:
+    def meaning(self, text: Text, target: Text = "") -> Meaning:
         """Return the answers at all positions, a declared `bos` included, and the scope.
 
+        Args:
+            text: what is read; the source, in a program that has one.
+            target: what is written already, beside a source.
+
         Raises:
-            InputError: for an unknown token, or a text longer than the context.
+            InputError: for an unknown token, or a text longer than its context; `bad-target` for
+                a target without a source.
         """
-        return interpret(self.typed, self._split(text))
+        given = self._read(text, target)
+        self._check_fits(given)
+        return interpret(self.typed, given.tokens, source=given.source)
 
-    def run(self, text: str | Sequence[Token]) -> list[Answer]:
-        """Return the answer at each position of a text.
+    def run(self, text: Text, target: Text = "") -> list[Answer]:
+        """Return the answer at each position of a text, or of the target beside a source.
 
         Raises:
-            InputError: for an unknown token, or a text longer than the context.
+            InputError: as `meaning`.
             MeaningError: where the program has no meaning on this text.
         """
-        tokens = self._split(text)
-        answers = interpret(self.typed, tokens).answers if tokens else ()
+        given = self._read(text, target)
+        self._check_fits(given)
+        tokens, source = given
+        answers = interpret(self.typed, tokens, source=source).answers if tokens else ()
         shown = answers[1:] if self.typed.vocabulary.bos is not None else answers
         first = len(answers) - len(shown)
         values: list[Answer] = []
         for place, found in enumerate(shown):
             if isinstance(found, Undefined):
-                raise meaning_error(self.typed, tokens, place + first)
+                raise meaning_error(self.typed, tokens, place + first, source=source)
             values.append(found)
         return values
 
-    def predict(self, text: str | Sequence[Token]) -> Token:
-        """Return the next token after a text; of several that are allowed, the first.
+    def predict(self, text: Text, target: Text = "") -> Token:
+        """Return the next token after a text, or after the target that is written from a source.
+
+        Of several that are allowed it is the first.
 
         Raises:
             InputError: for an unknown token, an empty text, or an `output` program.
             MeaningError: where the program has no meaning on this text.
         """
-        return self._next(self._tokens(text))
+        given = self._read(text, target)
+        if self.typed.header.source is not None:
+            self._check_fits(given)
+        return self._next(given)
 
-    def complete(self, text: str | Sequence[Token], n: int = 10, *, slide: bool = False) -> str:
-        """Return the greedy continuation of a text by at most n tokens.
+    def complete(self, text: Text, n: int | None = None, *, slide: bool = False) -> str:
+        """Return the greedy continuation of a text by at most n tokens, 10 if not given.
 
-        It ends before `eos`, and at the context where the window may not slide.
+        It ends before `eos`, and at the context where the window may not slide. From a source the
+        whole text is written, up to n tokens only if that is given.
 
         Raises:
             InputError: for an unknown token, an empty text, an `output` program, or an n that is
                 no number of tokens.
             MeaningError: where the program has no meaning on what it has to read.
         """
+        return self.written(text, n, slide=slide).text
+
+    def written(self, text: Text, n: int | None = None, *, slide: bool = False) -> Written:
+        """Return what `complete` does, and whether `eos` follows.
+
+        Raises:
+            InputError: as `complete`.
+            MeaningError: as `complete`.
+        """
+        given = self._read(text, "")
+        has_source = self.typed.header.source is not None
+        if has_source and slide:
+            raise InputError("bad-slide", "a text that is written from a source never slides")
+        if n is None:
+            n = self.context + 1 if has_source else MOST_WRITTEN
         _check_length(n)
+        if has_source:
+            self._check_fits(given)
         vocabulary = self.typed.vocabulary
-        tokens = list(self._tokens(text))
+        tokens = list(given.tokens)
         made: list[Token] = []
+        slides = slide or self.window_safe
         for _ in range(n):
-            if len(tokens) > self.context and not (slide or self.window_safe):
+            if len(tokens) > self.context and not slides:
                 break
-            token = self._next(tuple(tokens))
+            token = self._next(Reading(tuple(tokens), given.source))
             if token == vocabulary.eos:
-                break
+                return Written(vocabulary.join(made), is_ended=True)
             tokens.append(token)
             made.append(token)
-        return vocabulary.join(made)
+        return Written(vocabulary.join(made), is_ended=False)
 
-    def _split(self, text: str | Sequence[Token]) -> tuple[Token, ...]:
-        tokens = self._tokens(text)
-        if len(tokens) > self.context:
-            count = f"{len(tokens)} tokens"
+    def _read(self, text: Text, target: Text) -> Reading:
+        source = self.typed.header.source
+        if source is not None:
+            tokens = self.typed.vocabulary.split(target, "<target>")
+            return Reading(tokens, self._tokens(text, source.vocabulary))
+        if not isinstance(target, str | list | tuple) or target:
+            message = "only a program with a `source` is given a target"
+            raise InputError("bad-target", message, help="give the text alone")
+        return Reading(self._tokens(text, self.typed.vocabulary))
+
+    def _check_fits(self, given: Reading) -> None:
+        source = self.typed.header.source
+        if source is not None and len(given.source) > source.context:
+            message = f"the source has {len(given.source)} tokens, and its context holds"
+            help_ = "shorten the source, or give it a larger `context`"
+            raise InputError("too-long", f"{message} {source.context}", help=help_)
+        if len(given.tokens) > self.context:
+            count = f"{len(given.tokens)} tokens"
             if self.typed.vocabulary.bos is not None:
                 count += " with `bos`"
             message = f"the text has {count}, and the context holds {self.context}"
             help_ = "shorten the text, or give the program a larger `context`"
             raise InputError("too-long", message, help=help_)
-        return tokens
 
-    def _tokens(self, text: str | Sequence[Token]) -> tuple[Token, ...]:
-        if isinstance(text, list | tuple) and any(map(self._is_text, text)):
+    def _tokens(self, text: Text, vocabulary: Vocabulary) -> tuple[Token, ...]:
+        if isinstance(text, list | tuple) and any(_is_text(each, vocabulary) for each in text):
             message = "a program reads one text at a time, and this is a list of texts"
             help_ = "call it for each of them, or compile the program: a model takes lists"
             raise InputError("bad-text", message, help=help_)
-        return self.typed.vocabulary.split(text)
+        return vocabulary.split(text)
 
-    def _is_text(self, item: object) -> bool:
-        """Return whether an item of a list is no token, but a text of its own."""
-        if not isinstance(item, str) or item in self.typed.vocabulary:
-            return isinstance(item, list | tuple)
-        try:
-            self.typed.vocabulary.split(item)
-        except InputError:
-            return False
-        return True
-
-    def _next(self, tokens: tuple[Token, ...]) -> Token:
+    def _next(self, given: Reading) -> Token:
+        tokens = given.tokens
         if isinstance(self.typed.result, Output):
             message = "an `output` program says a value at each position, and no next token"
             raise InputError("no-continuation", message, help="use `run`")
@@ -191,7 +248,7 @@ class Program:
             before = ()
         if self.guide is not None and (before or cut == len(first)):
             self.guide.check(tokens, self.typed.vocabulary)
-        found = answer(self.typed, window, -1, before)
+        found = answer(self.typed, window, -1, before, given.source)
         if isinstance(self.typed.result, Allow):
             assert isinstance(found, tuple)
             return found[0]
@@ -259,6 +316,17 @@ def _expression(output: object) -> Source:
     if all(line.partition("#")[0].strip() == "" for line in output.splitlines()):
         raise ProgramError("syntax", "`output` has no expression in it", help=help_)
     return Source(output, "<output>")
+
+
+def _is_text(item: object, vocabulary: Vocabulary) -> bool:
+    """Return whether an item of a list is no token, but a text of its own."""
+    if not isinstance(item, str) or item in vocabulary:
+        return isinstance(item, list | tuple)
+    try:
+        vocabulary.split(item)
+    except InputError:
+        return False
+    return True
 
 
 def _check_length(n: object) -> None:

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import or_
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 from handcraft.language.distinct import is_distinct
 from handcraft.language.domains import Finite
@@ -39,6 +39,22 @@ LARGEST_COMPARISON = 65_536
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """What queries see of keys.
+
+    Attributes:
+        queries: how many positions the queries' sequence has at most; 1 where all ask alike.
+        keys: how many the keys' sequence has.
+        kind: of its own sequence a query sees all, or what is not after it; across, it sees all
+            of another, of which there may be nothing.
+    """
+
+    queries: int
+    keys: int
+    kind: Literal["causal", "bidirectional", "across"]
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
     """Rows of possible and certain keys, and a bound on keys at once that rows do not show."""
 
@@ -47,10 +63,11 @@ class Reach:
     at_most: int
 
 
-def counts(reach: Reach, op: SelectorOp, operand: Counts | None, *, causal: bool) -> Counts:
+def counts(reach: Reach, op: SelectorOp, operand: Counts | None, view: View) -> Counts:
     """Return how many keys a query selects, at any position and input length."""
-    visible = [(1 << (i + 1)) - 1 for i in range(len(reach.may))]
-    seen = visible if causal else [-1] * len(visible)
+    across = view.kind == "across"
+    visible = [0 if across else (1 << (i + 1)) - 1 for i in range(len(reach.may))]
+    seen = visible if view.kind == "causal" else [-1] * len(visible)
     most = max((m & v).bit_count() for m, v in zip(reach.may, seen, strict=True))
     fewest = min((m & v).bit_count() for m, v in zip(reach.must, visible, strict=True))
     if isinstance(op, Best | First | Latest):
@@ -60,48 +77,50 @@ def counts(reach: Reach, op: SelectorOp, operand: Counts | None, *, causal: bool
     return Counts(min(fewest, most), most)
 
 
-def reach(
-    op: SelectorOp,
-    nodes: Sequence[Node],
-    reaches: dict[int, Reach],
-    context: int,
-    *,
-    causal: bool,
-) -> Reach:
+def reach(op: SelectorOp, nodes: Sequence[Node], reaches: dict[int, Reach], view: View) -> Reach:
     """Return the reach of a selector over nodes whose reach is known."""
-    everything = (1 << context) - 1
+    n_queries, n_keys = view.queries, view.keys
+    everything = (1 << n_keys) - 1
     match op:
         case Full():
-            return Reach((everything,) * context, (everything,) * context, context)
+            return Reach((everything,) * n_queries, (everything,) * n_queries, n_keys)
         case Compare():
-            return _compare(op, nodes, context, causal=causal)
+            return _compare(op, nodes, view)
         case AllOf(left, right):
-            a, b = reaches[left], reaches[right]
+            a, b = (_for_each(reaches[part], n_queries) for part in (left, right))
             may = tuple(x & y for x, y in zip(a.may, b.may, strict=True))
             must = tuple(x & y for x, y in zip(a.must, b.must, strict=True))
             return Reach(may, must, min(a.at_most, b.at_most))
         case AnyOf(left, right):
-            a, b = reaches[left], reaches[right]
+            a, b = (_for_each(reaches[part], n_queries) for part in (left, right))
             may = tuple(x | y for x, y in zip(a.may, b.may, strict=True))
             must = tuple(x | y for x, y in zip(a.must, b.must, strict=True))
-            return Reach(may, must, min(a.at_most + b.at_most, context))
+            return Reach(may, must, min(a.at_most + b.at_most, n_keys))
         case NoneOf(operand):
             a = reaches[operand]
             may = tuple(everything & ~x for x in a.must)
             must = tuple(everything & ~x for x in a.may)
-            return Reach(may, must, context)
+            return Reach(may, must, n_keys)
         case Best(selector) | First(selector) | Latest(selector):
-            return Reach(reaches[selector].may, (0,) * context, 1)
+            return Reach(reaches[selector].may, (0,) * n_queries, 1)
         case _:
             assert_never(op)
 
 
-def certain_counts(reach: Reach, *, causal: bool) -> tuple[int, ...] | None:
+def _for_each(reach: Reach, n_queries: int) -> Reach:
+    """Return the reach of a selector for each of so many queries, which may all ask alike."""
+    times = n_queries // len(reach.may)
+    return reach if times == 1 else Reach(reach.may * times, reach.must * times, reach.at_most)
+
+
+def certain_counts(reach: Reach, view: View) -> tuple[int, ...] | None:
     """Return how many keys each position selects, if that is the same on every input."""
+    if view.kind == "across":
+        return None
     counted = []
     for i, (may, must) in enumerate(zip(reach.may, reach.must, strict=True)):
         seen = (1 << (i + 1)) - 1
-        if causal:
+        if view.kind == "causal":
             may, must = may & seen, must & seen
         if may != must or may & ~seen:
             return None
@@ -119,23 +138,24 @@ def by_position(node: Node, nodes: Sequence[Node], context: int) -> tuple[Outcom
     return table.outcomes if table.leaves else table.outcomes * context
 
 
-def _compare(op: Compare, nodes: Sequence[Node], context: int, *, causal: bool) -> Reach:
-    everything = (1 << context) - 1
-    keys = by_position(nodes[op.key], nodes, context)
-    queries = by_position(nodes[op.query], nodes, context)
-    distinct = op.op == "==" and is_distinct(op.key, nodes, causal=causal)
-    at_most = 1 if distinct else context
+def _compare(op: Compare, nodes: Sequence[Node], view: View) -> Reach:
+    n_queries = view.queries
+    everything = (1 << view.keys) - 1
+    keys = by_position(nodes[op.key], nodes, view.keys)
+    queries = by_position(nodes[op.query], nodes, n_queries)
+    distinct = op.op == "==" and is_distinct(op.key, nodes, causal=view.kind == "causal")
+    at_most = 1 if distinct else view.keys
     if keys is not None and queries is not None:
         return _positional(op.op, keys, queries, at_most)
     can, cannot = _possible(op, nodes)
     may = everything if can else 0
     must = 0 if cannot else everything
     if op.key != op.query:
-        return Reach((may,) * context, (must,) * context, at_most)
-    own = [1 << i for i in range(context)]
+        return Reach((may,) * n_queries, (must,) * n_queries, at_most)
+    own = [1 << i for i in range(n_queries)]
     if op.op in ("==", "<=", ">="):
-        return Reach((may,) * context, tuple(must | bit for bit in own), at_most)
-    return Reach(tuple(may & ~bit for bit in own), (must,) * context, at_most)
+        return Reach((may,) * n_queries, tuple(must | bit for bit in own), at_most)
+    return Reach(tuple(may & ~bit for bit in own), (must,) * n_queries, at_most)
 
 
 def _positional(

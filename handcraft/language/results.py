@@ -10,7 +10,17 @@ from handcraft.errors import InputError, ProgramError, Span
 from handcraft.language import patterns, syntax
 from handcraft.language.compile_time import Constant, Scope, Thing, describe, is_constant
 from handcraft.language.domains import finite, kinds
-from handcraft.language.typed import Allow, Example, Logits, Output, Predict, Result
+from handcraft.language.sequences import SOURCE
+from handcraft.language.typed import (
+    Allow,
+    Example,
+    Header,
+    Logits,
+    Output,
+    Predict,
+    Result,
+    SourceHeader,
+)
 from handcraft.language.values import show
 
 if TYPE_CHECKING:
@@ -51,6 +61,7 @@ def read_result(
             return _logits(table, evaluator, scope, first.span)
         case syntax.Output(value, where):
             node = evaluator.sop(evaluator.evaluate(value, scope), value.span, "`output`")
+            _refuse_source(node, evaluator, value.span)
             _refuse_no_value(node, evaluator, value.span)
             return Output(node, where)
         case _:
@@ -72,14 +83,16 @@ def read_example(
     statement: syntax.Example, result: Result, evaluator: Evaluator, scope: Scope
 ) -> Example:
     """Return an example, its input split into tokens without `bos`."""
-    vocabulary = evaluator.builder.header.vocabulary
+    header = evaluator.builder.header
+    vocabulary = header.vocabulary
+    read: SourceHeader | Header = header if header.source is None else header.source
     text = evaluator.evaluate(statement.input, scope)
-    tokens = _tokens(text, vocabulary, statement.input.span)
-    if len(tokens) + (vocabulary.bos is not None) > evaluator.builder.header.context:
-        context = evaluator.builder.header.context
-        message = f"the example has {len(tokens)} tokens, more than the context of {context} holds"
-        help_ = "write a shorter text, or a larger `context`"
-        raise ProgramError("too-long", message, statement.input.span, help=help_)
+    tokens = _tokens(text, read.vocabulary, statement.input.span)
+    if len(tokens) + (read.vocabulary.bos is not None) > read.context:
+        of = "" if header.source is None else " of the source"
+        message = f"the example has {len(tokens)} tokens, more than the context of {read.context}"
+        help_ = f"write a shorter text, or a larger `context`{of}"
+        raise ProgramError("too-long", f"{message} holds", statement.input.span, help=help_)
     expected = evaluator.evaluate(statement.expected, scope)
     where = statement.expected.span
     if not isinstance(result, Output):
@@ -88,7 +101,12 @@ def read_example(
         if not isinstance(expected, str):
             message = f"an example of a continuation needs a text, and this is {describe(expected)}"
             raise ProgramError("type", message, where)
+        if header.source is not None:
+            expected = _written(expected, header, where)
         return Example(tokens, expected, statement.span)
+    if header.source is not None:
+        message = "an example of `output` cannot say the text that is read beside a source"
+        raise ProgramError("not-yet", message, statement.span, help="write `predict`, or leave it")
     if not isinstance(expected, tuple):
         message = f"an example of `output` needs a list, and this is {describe(expected)}"
         raise ProgramError("type", message, where, help="write a value for each position")
@@ -97,6 +115,16 @@ def read_example(
         raise ProgramError("arity", message, where, help="write a value for each position")
     values = tuple(evaluator.constant(item, where, "an example") for item in expected)
     return Example(tokens, values, statement.span)
+
+
+def _written(expected: str, header: Header, span: Span) -> str:
+    """Return what is to be written from a source, to its end, as tokens joined again."""
+    tokens = _tokens(expected, header.vocabulary, span)
+    if len(tokens) >= header.context:
+        message = f"{len(tokens)} tokens and `eos` are more than the context of {header.context}"
+        help_ = "write a shorter text, or a larger `context`, which counts `bos`"
+        raise ProgramError("too-long", f"{message} lets be written", span, help=help_)
+    return header.vocabulary.join(tokens)
 
 
 def roots(result: Result) -> tuple[int, ...]:
@@ -131,6 +159,7 @@ def _token(expression: syntax.Expression, evaluator: Evaluator, scope: Scope, wo
     """Return the node of what is predicted; a constant must be a token, or it is refused here."""
     thing = evaluator.evaluate(expression, scope)
     node = evaluator.sop(thing, expression.span, f"`{word}`")
+    _refuse_source(node, evaluator, expression.span)
     _refuse_no_value(node, evaluator, expression.span)
     vocabulary = evaluator.builder.header.vocabulary
     if is_constant(thing) and (isinstance(thing, bool) or thing not in vocabulary.tokens):
@@ -139,6 +168,14 @@ def _token(expression: syntax.Expression, evaluator: Evaluator, scope: Scope, wo
         help_ = f"`{word}` needs a token, and the tokens are {finite(vocabulary.tokens)}"
         raise ProgramError("not-a-token", message, expression.span, help=help_)
     return node
+
+
+def _refuse_source(node: int, evaluator: Evaluator, span: Span) -> None:
+    """Raise where a result is over the source: what is said is said of the text that is written."""
+    if evaluator.builder.nodes[node].sequence == SOURCE:
+        message = "this is an s-op over the source, and a result is said of the text being written"
+        help_ = "move it over: `aggregate(select(source.indices, indices, ==), x)`"
+        raise ProgramError("two-sequences", message, span, help=help_)
 
 
 def _refuse_no_value(node: int, evaluator: Evaluator, span: Span) -> None:
@@ -152,7 +189,9 @@ def _choice(statement: syntax.Allow, evaluator: Evaluator, scope: Scope) -> tupl
     token = _token(statement.token, evaluator, scope, "allow")
     if statement.condition is None:
         return token, evaluator.builder.constant(True, statement.span)
-    return token, read_condition(statement.condition, evaluator, scope)
+    condition = read_condition(statement.condition, evaluator, scope)
+    _refuse_source(condition, evaluator, statement.condition.span)
+    return token, condition
 
 
 def _logits(table: syntax.Expression, evaluator: Evaluator, scope: Scope, span: Span) -> Logits:
@@ -192,6 +231,7 @@ def _places(
 
 def _logit(thing: Thing, evaluator: Evaluator, span: Span) -> int:
     node = evaluator.sop(thing, span, "a logit")
+    _refuse_source(node, evaluator, span)
     found = kinds(evaluator.builder.domain(node))
     if "string" in found:
         can_be = "is" if found == {"string"} else "can be"

@@ -127,10 +127,10 @@ class Width:
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """Every key."""
+    """Every key; `queries` is None where any sequence may ask."""
 
     keys: str
-    queries: str
+    queries: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +233,10 @@ class Node:
     span: Span = field(compare=False, repr=False)
     words: str | None = field(default=None, compare=False, repr=False)
     """What is told of it in place of the text of its span."""
+    sequence: str | None = None
+    """The sequence of an s-op, or of a selector's queries; None where it belongs to either."""
+    keys: str | None = None
+    """The sequence of a selector's keys; None for an s-op."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +277,10 @@ Result: TypeAlias = Predict | Allow | Logits | Output
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """`example INPUT -> EXPECTED`: a continuation (text), or the value at each position."""
+    """`example INPUT -> EXPECTED`: a continuation (text), or the value at each position.
+
+    Where there is a source, that is the input, and the text is all that is written from it.
+    """
 
     input: tuple[Token, ...]
     expected: str | tuple[Value, ...]
@@ -281,12 +288,25 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceHeader:
+    """What the header says of the source: its vocabulary, and how long it can be."""
+
+    vocabulary: Vocabulary
+    context: int
+
+
+@dataclass(frozen=True, slots=True)
 class Header:
-    """What stands outside the expressions: vocabulary, context and attention."""
+    """What stands outside the expressions: vocabulary, context and attention, and the source."""
 
     vocabulary: Vocabulary
     context: int
     attention: str
+    source: SourceHeader | None = None
+
+    def extent(self, sequence: str | None) -> SourceHeader | Header:
+        """Return what is said of a sequence; of either, what is said of the target."""
+        return self.source if sequence == "source" and self.source is not None else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from handcraft.language.builtins import TARGET
+from handcraft.language.sequences import TARGET
 from handcraft.language.typed import (
     Aggregate,
     AllOf,
@@ -68,7 +68,11 @@ def _header(header: Header) -> list[str]:
     for role, token in (("bos", vocabulary.bos), ("eos", vocabulary.eos)):
         if token is not None:
             lines.append(f"{role} {show(token)}")
-    return [*lines, f"attention {header.attention}"]
+    lines.append(f"attention {header.attention}")
+    if header.source is not None:
+        source = header.source
+        lines.append(f"source {_tokens(source.vocabulary)} context {source.context}")
+    return lines
 
 
 def _tokens(vocabulary: Vocabulary) -> str:

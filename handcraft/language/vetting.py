@@ -22,6 +22,9 @@ MOST_TRIED = 2000
 MOST_STEPS = 100_000
 """Inputs times nodes that are interpreted in search of an input."""
 
+Input: TypeAlias = "tuple[tuple[Token, ...], tuple[Token, ...]]"
+"""A text with its `bos`, and its source, which is empty in a program without one."""
+
 Claim: TypeAlias = tuple[int, Predict | Allow]
 """A token-valued node, and a result that says only this node's values."""
 
@@ -81,13 +84,23 @@ def _stray(domain: Domain, vocabulary: Vocabulary) -> str | None:
             return f"some value of {domain} is not in the vocabulary"
 
 
-def _inputs(program: TypedProgram) -> Iterator[tuple[Token, ...]]:
+def _inputs(program: TypedProgram) -> Iterator[Input]:
     vocabulary = program.vocabulary
     front = () if vocabulary.bos is None else (vocabulary.bos,)
     longest = min(LONGEST_TRIED, program.context - len(front))
-    for length in range(1 - len(front), longest + 1):
-        for tokens in product(vocabulary.tokens, repeat=length):
-            yield front + tokens
+    for source in _sources(program):
+        for length in range(1 - len(front), longest + 1 - len(source)):
+            for tokens in product(vocabulary.tokens, repeat=length):
+                yield front + tokens, source
+
+
+def _sources(program: TypedProgram) -> Iterator[tuple[Token, ...]]:
+    source = program.header.source
+    if source is None:
+        yield ()
+        return
+    for length in range(min(LONGEST_TRIED, source.context) + 1):
+        yield from product(source.vocabulary.tokens, repeat=length)
 
 
 def _most(program: TypedProgram) -> int:
@@ -95,6 +108,8 @@ def _most(program: TypedProgram) -> int:
 
 
 def _all_tried(program: TypedProgram) -> bool:
+    if program.header.source is not None:
+        return False
     front = program.vocabulary.bos is not None
     if program.context - front > LONGEST_TRIED:
         return False
@@ -103,8 +118,8 @@ def _all_tried(program: TypedProgram) -> bool:
 
 def _met(program: TypedProgram) -> tuple[str, str] | None:
     """Return what is said where it cannot be, and the input."""
-    for tokens in islice(_inputs(program), _most(program)):
-        meaning = interpret(program, tokens)
+    for tokens, source in islice(_inputs(program), _most(program)):
+        meaning = interpret(program, tokens, source=source)
         if not meaning.in_scope:
             continue
         for found in meaning.answers:
@@ -112,8 +127,15 @@ def _met(program: TypedProgram) -> tuple[str, str] | None:
                 vocabulary = program.vocabulary
                 shown = tokens[1:] if vocabulary.bos is not None else tokens
                 place = f"the input `{vocabulary.join(shown)}`" if shown else "the empty input"
-                return found.message, place
+                return found.message, _beside(program, source, place)
     return None
+
+
+def _beside(program: TypedProgram, tokens: tuple[Token, ...], place: str) -> str:
+    source = program.header.source
+    if source is None:
+        return place
+    return f"{place} with the source `{source.vocabulary.join(tokens)}`"
 
 
 def _refusal(message: str, span: Span) -> ProgramError:

@@ -36,7 +36,12 @@ UNBOUNDED = float("inf")
 
 
 def lookback(program: TypedProgram) -> int | None:
-    """Return how many tokens at the end of a text decide the next one, or None for all."""
+    """Return how many tokens at the end of a text decide the next one, or None for all.
+
+    A text that is written from a source has a beginning, and is never cut.
+    """
+    if program.header.source is not None:
+        return None
     reaches: list[float] = []
     for node in program.nodes:
         reaches.append(_reach(node, program, reaches))

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from handcraft.errors import HandcraftError
+
+if TYPE_CHECKING:
+    from handcraft.runtime.description import SequenceName
 
 LARGEST = 1e300
 """Stands for a bound that no format could hold, and for a margin that nothing can use up."""
@@ -52,6 +56,8 @@ class HeadBound:
         index: which head of the layer.
         gap: the least distance of a winner's score from a loser's, in units.
         leaks: the largest share of all losers together, for each format.
+        sequence: where it stands: `source` in the encoder, `tokens` anywhere else.
+        across: whether it reads the source from here; such heads of a layer are counted from 0.
     """
 
     name: str
@@ -59,6 +65,8 @@ class HeadBound:
     index: int
     gap: float
     leaks: tuple[float, ...]
+    sequence: SequenceName = "tokens"
+    across: bool = False
 
     def __post_init__(self) -> None:
         _check_bounds(self.gap, *self.leaks)
@@ -74,12 +82,14 @@ class Threshold:
         index: its first neuron.
         margins: how many of its largest errors fit between a value and the next ramp, for each
             format.
+        sequence: where it stands: `source` in the encoder, `tokens` anywhere else.
     """
 
     name: str
     layer: int
     index: int
     margins: tuple[float, ...]
+    sequence: SequenceName = "tokens"
 
     def __post_init__(self) -> None:
         _check_bounds(*self.margins)

@@ -65,7 +65,9 @@ def write_manifest(manifest: Manifest) -> str:
         "operations": [spare(asdict(operation)) for operation in description.operations],
         "folded": [asdict(line) for line in description.folded],
         "provenance": dict(description.provenance),
-        "certificate": None if description.certificate is None else asdict(description.certificate),
+        "certificate": None
+        if description.certificate is None
+        else spare(asdict(description.certificate)),
         "formats": description.formats,
         "sequences": description.sequences,
         "guide": None if description.guide is None else asdict(description.guide),
@@ -216,23 +218,26 @@ def _verdict(node: Node) -> Verdict:
 
 
 def _head_bound(node: Node) -> HeadBound:
-    members = node.members("name layer index gap leaks")
+    members = node.members("name layer index gap leaks", spared="sequence across")
     return HeadBound(
         members["name"].text(),
         members["layer"].integer(),
         members["index"].integer(),
         members["gap"].number(),
         tuple(leak.number() for leak in members["leaks"].items()),
+        _sequence(members["sequence"]),
+        members["across"].flag(),
     )
 
 
 def _threshold(node: Node) -> Threshold:
-    members = node.members("name layer index margins")
+    members = node.members("name layer index margins", spared="sequence")
     return Threshold(
         members["name"].text(),
         members["layer"].integer(),
         members["index"].integer(),
         tuple(margin.number() for margin in members["margins"].items()),
+        _sequence(members["sequence"]),
     )
 
 

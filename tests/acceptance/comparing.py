@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import texts
+from program_files import FILES as FILES
 
 import handcraft
 from handcraft.checking import same
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from handcraft.runtime.model import Model
 
 TESTS = Path(__file__).parents[1]
-FILES = sorted([*(TESTS.parent / "programs").glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
 
 LEVELS: tuple[dict[str, Any], ...] = (
     tuple({"optimize": level} for level in (0, 1, 2))

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import program_files
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from program_files import FILES
 
 import handcraft
 from handcraft.runtime.transformer import forward
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
     from handcraft.runtime.weights import Array
 
 TESTS = Path(__file__).parents[1]
-GALLERY = sorted((TESTS.parent / "programs").glob("*.rasp"))
-FILES = [*GALLERY, *sorted((TESTS / "programs").glob("*.rasp"))]
+GALLERY = [path for path in FILES if path.parent == program_files.GALLERY]
 CAUSAL = [path for path in FILES if "attention bidirectional" not in path.read_text()]
 FORMATS = ("float32", "float64")
 

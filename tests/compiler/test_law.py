@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from program_files import FILES
 
 import handcraft
 from handcraft.checking import check, same
@@ -18,6 +18,7 @@ from handcraft.testing import ATTENTIONS, inputs, programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from handcraft.runtime.model import Model
     from handcraft.runtime.vocabulary import Token
 
-TESTS = Path(__file__).parents[1]
-FILES = sorted([*(TESTS.parent / "programs").glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
 FORMATS = ("float32", "float64")
 
 REFUSED = {"not-yet", "domain-too-large", "no-meaning", "format"}

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from program_files import FILES
 
 import handcraft
 from handcraft.language.typed import Output
 from handcraft.testing import inputs
 
-TESTS = Path(__file__).parents[1]
-FILES = sorted([*(TESTS.parent / "programs").glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
 WRITING = [p for p in FILES if not isinstance(handcraft.parse(p).typed.result, Output)]
 
 MORE = (

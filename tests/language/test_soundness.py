@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from program_files import FILES
 
 import handcraft
 from handcraft.language.domains import Finite, contains
 from handcraft.language.interpret import Run
+from handcraft.language.sequences import TARGET
 from handcraft.language.values import Outcome, Undefined, order
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from handcraft.runtime.vocabulary import Token
 
-TESTS = Path(__file__).parents[1]
-FILES = sorted([*(TESTS.parent / "programs").glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
 INPUTS = 12
 
 
@@ -55,7 +56,7 @@ def test_an_element_wise_node_is_the_table_of_its_leaves(path: Path) -> None:
         for number in range(len(program.typed.nodes)):
             for i in range(len(tokens)):
                 listed = looked_up(program, run, number, i)
-                found = run.sops[number][i] if listed is not None else None
+                found = run.column(number, TARGET)[i] if listed is not None else None
                 assert (type(found), found) == (type(listed), listed)
 
 
@@ -66,7 +67,7 @@ def looked_up(program: handcraft.Program, run: Run, number: int, i: int) -> Outc
         return None
     cell = 0
     for leaf in table.leaves:
-        domain, outcome = program.typed.nodes[leaf].domain, run.sops[leaf][i]
+        domain, outcome = program.typed.nodes[leaf].domain, run.column(leaf, TARGET)[i]
         assert isinstance(domain, Finite)
         if isinstance(outcome, Undefined):
             return None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from program_files import FILES
 
 import handcraft
 
-TESTS = Path(__file__).parents[1]
-FILES = sorted([*(TESTS.parent / "programs").glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
+if TYPE_CHECKING:
+    from pathlib import Path
+
 SAFE = [path for path in FILES if (program := handcraft.parse(path)).window_safe and program.causal]
 
 

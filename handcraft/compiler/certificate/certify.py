@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from handcraft.compiler.certificate.coordinates import Coordinates
-from handcraft.compiler.certificate.errands import detour
+from handcraft.compiler.certificate.errands import Side, detour
 from handcraft.compiler.certificate.formats import BEYOND, FORMATS, Floats
-from handcraft.compiler.certificate.heads import Sharpness, moved, read_heads, sharpness
+from handcraft.compiler.certificate.heads import (
+    HeadRead,
+    Seen,
+    Sharpness,
+    moved,
+    read_across,
+    read_heads,
+    sharpness,
+)
 from handcraft.compiler.certificate.intents import is_clearing
 from handcraft.compiler.certificate.mlps import computed
 from handcraft.compiler.certificate.readouts import Decision, decision
@@ -18,14 +26,15 @@ from handcraft.compiler.certificate.scales import NO_LEAK, Scaling, scale
 from handcraft.compiler.certificate.stream import Stream
 from handcraft.compiler.place import neuron_count
 from handcraft.errors import ProgramError
+from handcraft.language.sequences import SOURCE
 from handcraft.runtime.certificate import LARGEST, Certificate, HeadBound, Threshold, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from handcraft.compiler.certificate.stream import Written
     from handcraft.compiler.forms import Direction, Number
-    from handcraft.compiler.graph import Op
+    from handcraft.compiler.graph import Head, Op
     from handcraft.compiler.place import Placed
     from handcraft.runtime.config import Config
 
@@ -48,6 +57,7 @@ class Bounds:
         margins: of each operation of steps, by name, `[n_format]`.
         decision: at the read-out.
         astray: names of operations that are not proved to do what they are for.
+        source: what was proved of the encoder, in a model that has one.
     """
 
     stream: Stream
@@ -56,6 +66,25 @@ class Bounds:
     margins: dict[str, Floats]
     decision: Decision
     astray: frozenset[str]
+    source: Flow | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Flow:
+    """What is known of one sequence, layer after layer.
+
+    Attributes:
+        side: its stream.
+        n_ctx: the most positions.
+        written, sharp, margins, astray: as of `Bounds`.
+    """
+
+    side: Side
+    n_ctx: int
+    written: dict[str, Floats] = field(default_factory=dict)
+    sharp: dict[str, Sharpness] = field(default_factory=dict)
+    margins: dict[str, Floats] = field(default_factory=dict)
+    astray: set[str] = field(default_factory=set)
 
 
 def bounds(placed: Placed, config: Config, scaling: Scaling = NO_LEAK) -> Bounds:
@@ -66,44 +95,72 @@ def bounds(placed: Placed, config: Config, scaling: Scaling = NO_LEAK) -> Bounds
         config: of the model: how wide heads are, what positions see, how many there are.
         scaling: of the scores.
     """
-    n_ctx, causal = config.n_ctx, config.attention == "causal"
-    stream = Stream(placed.graph)
-    plane = Coordinates(placed.graph, stream)
-    astray: set[str] = set()
-    written: dict[str, Floats] = {}
-    sharp: dict[str, Sharpness] = {}
-    margins: dict[str, Floats] = {}
     with np.errstate(all="ignore"):
-        for layer, size in zip(placed.layers, placed.sizes, strict=True):
-            made = []
-            for head, read in zip(layer.heads, read_heads(layer.heads, stream), strict=True):
-                scales = [scale(head, size.d_head, f.name, scaling) for f in FORMATS]
-                way = detour(head, read, stream, plane)
-                if way is None:
-                    astray.add(head.name)
-                off = 0.0 if way is None else way.moved
-                found = sharpness(
-                    head, stream, read, scales, size.d_head, n_ctx, causal=causal, way=way
-                )
-                sharp[head.name] = found
-                made.append((head.name, moved(head, stream, read.columns, found, n_ctx, off)))
-            _add(stream, made, written)
-            made = []
-            astray.update(
-                m.name for m in layer.mlps if m.name in placed.clears and not is_clearing(m)
-            )
-            mlps = [mlp for mlp in layer.mlps if mlp.name not in placed.clears]
-            reads = stream.read_each([[n.pre for n in mlp.neurons] for mlp in mlps])
-            for mlp, pre in zip(mlps, reads, strict=True):
-                adds = computed(mlp, pre, stream, plane)
-                if not adds.is_meant:
-                    astray.add(mlp.name)
-                made.append((mlp.name, (adds.written, adds.start)))
-                if adds.margins is not None:
-                    margins[mlp.name] = adds.margins
-            _add(stream, made, written)
-        end = decision(placed.graph, stream, plane)
-        return Bounds(stream, written, sharp, margins, end, frozenset(astray))
+        source: Flow | None = None
+        if placed.encoder is not None and config.encoder is not None:
+            source = _through(placed.encoder, config.encoder, scaling, None)
+        flow = _through(placed, config, scaling, source)
+        end = decision(placed.graph, *flow.side)
+    stream, astray = flow.side.stream, frozenset(flow.astray)
+    return Bounds(stream, flow.written, flow.sharp, flow.margins, end, astray, source)
+
+
+def _through(placed: Placed, config: Config, scaling: Scaling, source: Flow | None) -> Flow:
+    """Carry bounds through the layers of one sequence; cross heads read those of the source."""
+    stream = Stream(placed.graph)
+    flow = Flow(Side(stream, Coordinates(placed.graph, stream)), config.n_ctx)
+    causal = config.attention == "causal"
+    for layer, size in zip(placed.layers, placed.sizes, strict=True):
+        within = [
+            _looked(head, read, flow, flow, size.d_head, scaling, is_masked=causal)
+            for head, read in zip(layer.heads, read_heads(layer.heads, stream), strict=True)
+        ]
+        across = []
+        if source is not None:
+            reads = read_across(layer.crosses, stream, source.side.stream)
+            across = [
+                _looked(head, read, flow, source, size.d_cross, scaling, is_masked=False)
+                for head, read in zip(layer.crosses, reads, strict=True)
+            ]
+        _add(stream, within, flow.written)
+        _add(stream, across, flow.written)
+        clearing = [mlp for mlp in layer.mlps if mlp.name in placed.clears]
+        flow.astray.update(mlp.name for mlp in clearing if not is_clearing(mlp))
+        mlps = [mlp for mlp in layer.mlps if mlp.name not in placed.clears]
+        pres = stream.read_each([[n.pre for n in mlp.neurons] for mlp in mlps])
+        made = []
+        for mlp, pre in zip(mlps, pres, strict=True):
+            adds = computed(mlp, pre, *flow.side)
+            if not adds.is_meant:
+                flow.astray.add(mlp.name)
+            made.append((mlp.name, (adds.written, adds.start)))
+            if adds.margins is not None:
+                flow.margins[mlp.name] = adds.margins
+        _add(stream, made, flow.written)
+    return flow
+
+
+def _looked(
+    head: Head,
+    read: HeadRead,
+    flow: Flow,
+    keys: Flow,
+    d_head: int,
+    scaling: Scaling,
+    *,
+    is_masked: bool,
+) -> tuple[str, tuple[Written, dict[Direction, Number]]]:
+    """Return what a head adds, and note how surely it looks where it should."""
+    stream = flow.side.stream
+    way = detour(head, read, flow.side, keys.side)
+    if way is None:
+        flow.astray.add(head.name)
+    seen = Seen(keys.side.stream, keys.n_ctx, is_masked)
+    scales = [scale(head, d_head, f.name, scaling) for f in FORMATS]
+    found = sharpness(head, stream, read, scales, d_head, seen, way=way)
+    flow.sharp[head.name] = found
+    off = 0.0 if way is None else way.moved
+    return head.name, moved(head, stream, read.columns, found, seen, off)
 
 
 def _add(
@@ -128,26 +185,35 @@ def certify(placed: Placed, config: Config, scaling: Scaling = NO_LEAK) -> Certi
     """
     found = bounds(placed, config, scaling)
     verdicts = tuple(_verdict(number, placed, found) for number in range(len(FORMATS)))
-    heads = tuple(
-        HeadBound(
-            head.name,
-            layer,
-            index,
-            float(found.sharp[head.name].gap),
-            found.sharp[head.name].leak,
-        )
-        for layer, ops in enumerate(placed.layers)
-        for index, head in enumerate(ops.heads)
-    )
-    thresholds = []
+    heads = [*_heads(placed, found.sharp)]
+    thresholds = [*_thresholds(placed, found.margins)]
+    if placed.encoder is not None and found.source is not None:
+        heads = [
+            *(replace(h, sequence=SOURCE) for h in _heads(placed.encoder, found.source.sharp)),
+            *heads,
+        ]
+        of_source = _thresholds(placed.encoder, found.source.margins)
+        thresholds = [*(replace(t, sequence=SOURCE) for t in of_source), *thresholds]
+    return Certificate(verdicts, tuple(heads), tuple(thresholds))
+
+
+def _heads(placed: Placed, sharp: Mapping[str, Sharpness]) -> Iterator[HeadBound]:
+    for layer, ops in enumerate(placed.layers):
+        for heads in (ops.heads, ops.crosses):
+            for index, head in enumerate(heads):
+                known = sharp[head.name]
+                gap = float(known.gap)
+                yield HeadBound(head.name, layer, index, gap, known.leak, across=head.across)
+
+
+def _thresholds(placed: Placed, margins: Mapping[str, Floats]) -> Iterator[Threshold]:
     for layer, ops in enumerate(placed.layers):
         first = 0
         for mlp in ops.mlps:
-            if mlp.name in found.margins:
-                margins = tuple(min(float(m), LARGEST) for m in found.margins[mlp.name])
-                thresholds.append(Threshold(mlp.name, layer, first, margins))
+            if mlp.name in margins:
+                least = tuple(min(float(m), LARGEST) for m in margins[mlp.name])
+                yield Threshold(mlp.name, layer, first, least)
             first += neuron_count(mlp)
-    return Certificate(verdicts, heads, tuple(thresholds))
 
 
 def least(placed: Placed, config: Config, formats: Sequence[str]) -> Scaling:
@@ -166,10 +232,10 @@ def refusal(placed: Placed, config: Config, dtype: str, scaling: Scaling = NO_LE
     """Return the error that says what cannot be proved in a format, and where."""
     found = bounds(placed, config, scaling)
     number = [f.name for f in FORMATS].index(dtype)
-    op = _culprit(number, placed, found)
+    culprit = _culprit(number, placed, found)
     message = f"not proved in {dtype}: {_reason(number, placed, found)}"
     help_ = "use a wider format, a smaller context, or `latest(...)` instead of a mean"
-    last = op or next(reversed(placed.graph.ops), None)
+    last = culprit[0] if culprit else next(reversed(placed.graph.ops), None)
     return ProgramError("format", message, None if last is None else last.span, help=help_)
 
 
@@ -181,35 +247,50 @@ def _verdict(number: int, placed: Placed, found: Bounds) -> Verdict:
     shown = error if error < BEYOND / 2 else LARGEST
     spent = max(0.0, float(end.spent[number])) / end.room
     spent = spent if spent < BEYOND / 2 else LARGEST
-    if end.spent[number] < end.room and end.is_meant and not found.astray:
+    astray = found.astray or (found.source is not None and found.source.astray)
+    if end.spent[number] < end.room and end.is_meant and not astray:
         return Verdict(name, True, shown, end.margin, spent=spent)
     return Verdict(name, False, shown, end.margin, _reason(number, placed, found), spent)
 
 
 def _reason(number: int, placed: Placed, found: Bounds) -> str:
     """Return why a format is not proved."""
-    op, end = _culprit(number, placed, found), found.decision
-    if op is not None and op.name in found.astray:
-        return f"`{op.name}` does not compute what it is for"
+    culprit, end = _culprit(number, placed, found), found.decision
+    if culprit is not None and culprit[1] is None:
+        return f"`{culprit[0].name}` does not compute what it is for"
     if not end.is_meant:
         return "the read-out does not read what it is for"
-    what = "the result" if op is None else f"`{op.name}`"
-    error = float(end.error[number] if op is None else found.written[op.name][number])
+    what = "the result" if culprit is None else f"`{culprit[0].name}`"
+    error = float(end.error[number])
+    if culprit is not None and culprit[1] is not None:
+        error = culprit[1]
     if error >= BEYOND / 2:
         return f"{what} may leave the range of the format"
-    tail = "" if op else f", where {end.margin:.4g} decides"
+    tail = "" if culprit else f", where {end.margin:.4g} decides"
     return f"{what} can be off by {error:.2g}{tail}"
 
 
-def _culprit(number: int, placed: Placed, found: Bounds) -> Op | None:
-    """Return the first operation that does something else, or is off by more than a digit may."""
-    ops: list[Op] = []
-    for layer in placed.layers:
-        ops += (*layer.heads, *layer.mlps)
-    for op in ops:
-        if op.name in found.astray:
-            return op
-    for op in ops:
-        if op.name in found.written and not found.written[op.name][number] <= MOST_ERROR:
-            return op
+def _culprit(number: int, placed: Placed, found: Bounds) -> tuple[Op, float | None] | None:
+    """Return the first operation that is off by more than a digit may, and by how much.
+
+    Before all others come those that do something else, of which it is None.
+    """
+    parts = [(placed, found.written, found.astray)]
+    if placed.encoder is not None and found.source is not None:
+        source = found.source
+        parts.insert(0, (placed.encoder, source.written, frozenset(source.astray)))
+    for each, _, astray in parts:
+        for op in _ops(each):
+            if op.name in astray:
+                return op, None
+    for each, written, _ in parts:
+        for op in _ops(each):
+            if op.name in written and not written[op.name][number] <= MOST_ERROR:
+                return op, float(written[op.name][number])
     return None
+
+
+def _ops(placed: Placed) -> Iterator[Op]:
+    for layer in placed.layers:
+        yield from (*layer.heads, *layer.crosses)
+        yield from layer.mlps

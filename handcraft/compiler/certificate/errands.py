@@ -48,19 +48,34 @@ class Detour(NamedTuple):
     gap: Fraction
 
 
-def detour(head: Head, read: HeadRead, stream: Stream, plane: Coordinates) -> Detour | None:
-    """Return how far a head can be from what it is for; None if it does something else."""
+class Side(NamedTuple):
+    """A sequence as heads read it: its stream, and what compares forms over it."""
+
+    stream: Stream
+    plane: Coordinates
+
+
+def detour(head: Head, read: HeadRead, asking: Side, seen: Side) -> Detour | None:
+    """Return how far a head can be from what it is for; None if it does something else.
+
+    Args:
+        head: the head.
+        read: what it reads.
+        asking: the sequence of its queries.
+        seen: that of its keys.
+    """
+    stream, plane = seen
     errand = head.errand
     if errand is None or _sum([(1, head.bias)]) != _sum([(1, errand.always)]):
         return None
     moved = _moved(head, errand, read.columns.rows, stream, plane)
-    scores = [_score(head, aim, read, stream, plane) for aim in errand.aims]
+    scores = [_score(head, aim, read, asking.plane, seen) for aim in errand.aims]
     gaps = [_gap(aim, bool(stream.start)) for aim in errand.aims]
     known = [score for score in scores if score is not None]
     told = [gap for gap in gaps if gap is not None]
     if moved is None or len(known) < len(scores) or len(told) < len(gaps):
         return None
-    largest = stream.largest()
+    largest = max(stream.largest(), asking.stream.largest())
     least = min(told, default=head.gap)
     gap = head.gap if least == inf else Fraction(least)
     return Detour(max(known, default=0.0) * largest**2, moved * largest, gap)
@@ -104,14 +119,13 @@ def _spread(written: list[Writes], places: dict[Direction, int]) -> Floats:
 # Where a head looks --------------------------------------------------------------------------
 
 
-def _score(
-    head: Head, aim: Aim, read: HeadRead, stream: Stream, plane: Coordinates
-) -> float | None:
+def _score(head: Head, aim: Aim, read: HeadRead, asking: Coordinates, seen: Side) -> float | None:
+    stream, plane = seen
     factors = [factor for literal in aim.literals for factor in literal.factors]
     if not head.queries:
         return 0.0 if not factors and aim.slope is None else None
     tops = [literal.top for literal in aim.literals] if aim.below is not None else []
-    queries = plane.vectors(read.queries.rows, [*(f.query for f in factors), *tops])
+    queries = asking.vectors(read.queries.rows, [*(f.query for f in factors), *tops])
     slope = [] if aim.slope is None else [aim.slope]
     keys = plane.vectors(read.keys.rows, [*(f.key for f in factors), *slope])
     asked = queries.meant[: len(factors)]

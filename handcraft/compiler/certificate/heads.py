@@ -73,6 +73,28 @@ class HeadRead(NamedTuple):
     columns: Read
 
 
+class Seen(NamedTuple):
+    """The keys that a head sees.
+
+    Attributes:
+        stream: what is read at them.
+        n_ctx: how many they are at most.
+        is_masked: the start token sees none but itself, which it must do anyway.
+    """
+
+    stream: Stream
+    n_ctx: int
+    is_masked: bool
+
+
+def read_across(heads: Sequence[Head], stream: Stream, source: Stream) -> list[HeadRead]:
+    """Return what each of the cross heads of a layer reads: here by queries, else of the source."""
+    queries = stream.read_each([head.queries for head in heads])
+    keys = source.read_each([head.keys for head in heads])
+    columns = source.read_each([[column.form for column in head.columns] for head in heads])
+    return [HeadRead(*parts) for parts in zip(queries, keys, columns, strict=True)]
+
+
 def read_heads(heads: Sequence[Head], stream: Stream) -> list[HeadRead]:
     """Return what each of the heads of a layer reads."""
     groups: list[Sequence[Form]] = []
@@ -88,9 +110,8 @@ def sharpness(
     read: HeadRead,
     scales: Sequence[Fraction],
     d_head: int,
-    n_ctx: int,
+    seen: Seen,
     *,
-    causal: bool,
     way: Detour | None,
 ) -> Sharpness:
     """Return how surely a head looks where it should.
@@ -101,8 +122,7 @@ def sharpness(
         read: what it reads.
         scales: what the queries are multiplied by in each format, a power of two.
         d_head: width of a head; scores are divided by its root.
-        n_ctx: the most keys.
-        causal: the start token sees nothing but itself, which it must do anyway.
+        seen: the keys.
         way: how exact scores tell winners from losers; None if that is unknown.
     """
     if not head.queries:
@@ -110,10 +130,10 @@ def sharpness(
         return Sharpness(head.gap, (BEYOND,) * len(FORMATS), nothing, nothing)
     (queries, q), (keys, k) = read.queries, read.keys
     both = (q.error * k.error).sum(axis=1)
-    off = _weighted(keys, q.error, stream) + _weighted(queries, k.error, stream) + both
+    off = _weighted(keys, q.error, seen.stream) + _weighted(queries, k.error, stream) + both
     mass = np.minimum(
         _weighted(queries, np.broadcast_to(k.size, k.error.shape), stream),
-        _weighted(keys, np.broadcast_to(q.size, q.error.shape), stream),
+        _weighted(keys, np.broadcast_to(q.size, q.error.shape), seen.stream),
     )
     mass = outward(mass + off)
     grids = np.where((q.grid == UNKNOWN) | (k.grid == UNKNOWN), UNKNOWN, q.grid + k.grid)
@@ -123,8 +143,8 @@ def sharpness(
     off = outward(off + gamma(len(queries))[:, 0] * mass + TINY[:, 0] * len(queries))
     off = np.where(exact, 0.0, off) + (0.0 if way is None else way.score)
     gap = head.gap if way is None else way.gap
-    if not causal and START in stream.index:
-        gap = min(gap, _lead_of_start(head, stream, k))
+    if not seen.is_masked and START in stream.index:
+        gap = min(gap, _lead_of_start(head, stream, k, seen.stream))
     distances, leaks, uneven = [], [], []
     for number, (format_, scale) in enumerate(zip(FORMATS, scales, strict=True)):
         unit = float(scale) / sqrt(d_head)
@@ -136,13 +156,13 @@ def sharpness(
         distance = max(0.0, float(distance))
         distances.append(min(distance, BEYOND))
         vanishes = distance >= format_.vanishing
-        leaks.append(0.0 if vanishes else min(1.0, n_ctx * largest_exp(distance)))
+        leaks.append(0.0 if vanishes else min(1.0, seen.n_ctx * largest_exp(distance)))
         uneven.append(float(2.1 * off[number] * unit))
     return Sharpness(gap, tuple(distances), tuple(leaks), tuple(uneven))
 
 
 def moved(
-    head: Head, stream: Stream, read: Read, sharp: Sharpness, n_ctx: int, detour: float = 0.0
+    head: Head, stream: Stream, read: Read, sharp: Sharpness, seen: Seen, detour: float = 0.0
 ) -> tuple[Written, dict[Direction, Number]]:
     """Return what a head adds to the stream, and what it adds at the start token.
 
@@ -151,12 +171,12 @@ def moved(
         stream: the stream before it.
         read: what its columns read.
         sharp: how surely it looks where it should.
-        n_ctx: the most keys.
+        seen: the keys.
         detour: how far exact results can be from what they are for.
     """
     if not head.columns:
         return constants(head.bias, stream.index), dict(head.bias)
-    v = read.reading
+    v, n_ctx = read.reading, seen.n_ctx
     low, high = np.minimum(v.low, v.start), np.maximum(v.high, v.start)
     leak, uneven = np.array(sharp.leak)[:, None], np.array(sharp.uneven)[:, None]
     winners = n_ctx if head.winners is None else head.winners
@@ -172,8 +192,8 @@ def moved(
         tighter = mean_error(winners, size, is_digital)
         mean = np.where(total == 0, np.minimum(mean, tighter), mean)
     mean = mean + (0.0 if head.alike else tilt * (high - low))
-    seen = v.wide + v.error
-    leaking = leak * 2 * seen + gamma(n_ctx + 3) * (size + leak * seen) + TINY * n_ctx
+    most = v.wide + v.error
+    leaking = leak * 2 * most + gamma(n_ctx + 3) * (size + leak * most) + TINY * n_ctx
     error = v.error + detour + np.where(is_single, 0.0, mean) + np.where(leak > 0, leaking, 0.0)
     grids = v.grid if is_single else np.full(len(head.columns), UNKNOWN)
     even = (uneven == 0) & only_start & (v.error == 0)
@@ -189,7 +209,7 @@ def moved(
         size,
         grids,
     )
-    at_start = [stream.form_at_start(column.form) for column in head.columns]
+    at_start = [seen.stream.form_at_start(column.form) for column in head.columns]
     added: dict[Direction, Number] = dict(head.bias)
     for value, column in zip(at_start, head.columns, strict=True):
         for d, c in column.writes:
@@ -295,11 +315,14 @@ def _weighted(rows: Rows, factors: Floats, stream: Stream) -> Floats:
     return outward(np.array(bounds))
 
 
-def _lead_of_start(head: Head, stream: Stream, k: Reading) -> Fraction:
-    """Return how far the start token scores itself above all others, 0 if it does not."""
+def _lead_of_start(head: Head, stream: Stream, k: Reading, seen: Stream) -> Fraction:
+    """Return how far the start token scores itself above all others, 0 if it does not.
+
+    In a head that looks across it is the start token of the source that it must look at.
+    """
     at_start = [stream.form_at_start(query) for query in head.queries]
     own = sum(
-        (value * stream.form_at_start(key) for value, key in zip(at_start, head.keys, strict=True)),
+        (value * seen.form_at_start(key) for value, key in zip(at_start, head.keys, strict=True)),
         Fraction(0),
     )
     others = [

@@ -13,6 +13,7 @@ from handcraft.compiler.certificate.formats import FORMATS, Floats, gamma, outwa
 from handcraft.compiler.certificate.rows import form_rows
 from handcraft.compiler.forms import START, Form
 from handcraft.compiler.graph import (
+    CrossReadout,
     LogitReadout,
     NumberReadout,
     TokenReadout,
@@ -96,6 +97,8 @@ def _decided(graph: Graph, stream: Stream) -> Decision:
         case LogitReadout(_, forms):
             error = stream.read(form_rows(forms, stream.index)).error.max(axis=1)
             return Decision(error, margin, 2 * error, margin / 2)
+        case CrossReadout():
+            raise AssertionError("an encoder decides nothing")
         case NumberReadout(form, gap):
             error = stream.read(form_rows([form], stream.index)).error[:, 0]
             return Decision(error, float(gap), error, float(gap) / 2)

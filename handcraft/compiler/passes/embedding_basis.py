@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import START, Direction, Form, combine, constant, direction, whole
 from handcraft.compiler.graph import (
+    CrossReadout,
     Embedding,
     Graph,
     TokenReadout,
@@ -105,7 +106,7 @@ def _lenders(graph: Graph, pools: Sequence[_Pool]) -> list[int | None]:
 
     Where the start direction is 1 in the end, nothing else need be.
     """
-    if _is_late(graph):
+    if _is_late(graph) or isinstance(graph.readout, CrossReadout):
         return [None]
     return [None, *(i for i, pool in enumerate(pools) if len(pool.entries))]
 
@@ -123,8 +124,9 @@ def _bases(
     graph: Graph, pools: Sequence[_Pool], lender: int | None, most: int
 ) -> list[Basis] | None:
     """Return a basis for each pool, or None if they have more functions together than `most`."""
-    inner = all_forms(graph)
-    outer = readout_forms(graph.readout)
+    inner, outer = all_forms(graph), readout_forms(graph.readout)
+    if isinstance(graph.readout, CrossReadout):  # cross heads have biases, as all that reads
+        inner, outer = (*inner, *outer), ()
     found = []
     for i, pool in enumerate(pools):
         read, read_out = (
@@ -170,7 +172,8 @@ class _Rewriter:
 
     def rewritten(self) -> Graph:
         """Return the graph that reads, and embeds, the bases."""
-        read = rewritten(self.graph, self._inner, lambda same: same, self._outer)
+        outer = self._inner if isinstance(self.graph.readout, CrossReadout) else self._outer
+        read = rewritten(self.graph, self._inner, lambda same: same, outer)
         variables: list[Variable] = []
         embeddings = {e.variable: e for e in self.graph.embeddings}
         old = {name for pool in self.pools for name, _ in pool.entries}

@@ -38,7 +38,7 @@ def _pairs(graph: Graph) -> Iterator[tuple[Head, Head]]:
     groups: dict[object, list[int]] = {}
     for i, op in enumerate(graph.ops):
         if isinstance(op, Head):
-            groups.setdefault((op.queries, op.keys, op.gap), []).append(i)
+            groups.setdefault((op.across, op.queries, op.keys, op.gap), []).append(i)
     groups = {pattern: members for pattern, members in groups.items() if len(members) > 1}
     if not groups:
         return

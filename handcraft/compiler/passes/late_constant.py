@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import START, Form, combine, constant, direction
 from handcraft.compiler.graph import (
+    CrossReadout,
     Embedding,
     Graph,
     Head,
@@ -40,7 +41,9 @@ def with_late_constant(graph: Graph) -> Graph:
     written = frozenset().union(*map(writes, graph.ops))
     has_start = any(v.name == START[0] for v in graph.variables)
     ones -= {name for name, _ in written}
-    if isinstance(graph.readout, TokenReadout) or not has_start or START in written or not ones:
+    if isinstance(graph.readout, TokenReadout | CrossReadout) or not has_start or not ones:
+        return graph
+    if START in written:
         return graph
     start = direction(*START)
     here = constant(1) - start

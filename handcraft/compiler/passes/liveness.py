@@ -226,7 +226,7 @@ def _may_be_negative(graph: Graph) -> frozenset[Direction]:
         negative.update(d for d, value in op.bias if value < 0)
         if isinstance(op, Head):
             for column in op.columns:
-                signed = _may_read_negative(column.form, negative)
+                signed = op.across or _may_read_negative(column.form, negative)
                 negative.update(d for d, value in column.writes if signed or value < 0)
         else:
             negative.update(d for n in op.neurons for d, value in n.writes if value < 0)

@@ -85,10 +85,13 @@ def _late(ops: Sequence[_Movable], times: list[int]) -> list[int]:
 class _Movable:
     """An operation: its kind, the width of a head or the number of its neurons, its neighbours.
 
+    Cross heads read after the other heads of their layer have written.
+
     Those are the operations, by number, that stand before, not after, after, or not before it.
     """
 
     is_head: bool
+    is_across: bool
     size: int
     before: frozenset[int]
     not_after: frozenset[int]
@@ -121,28 +124,35 @@ def _movable(graph: Graph) -> list[_Movable]:
     def those(of: dict[Direction, set[int]], directions: set[Direction], i: int) -> frozenset[int]:
         return frozenset(other for d in directions for other in of.get(d, ())) - {i}
 
+    across = frozenset(i for i, op in enumerate(graph.ops) if isinstance(op, Head) and op.across)
+    others = frozenset(i for i, op in enumerate(graph.ops) if isinstance(op, Head)) - across
     found = []
     for i, op in enumerate(graph.ops):
         read, written = set(reads(op)), set(writes(op))
+        not_after = those(readers, written & embedded, i)
+        not_before = those(writers, read & embedded, i)
         found.append(
             _Movable(
                 is_head=isinstance(op, Head),
+                is_across=i in across,
                 size=head_width(op) if isinstance(op, Head) else neuron_count(op),
-                before=those(writers, read - embedded, i),
-                not_after=those(readers, written & embedded, i),
-                after=those(readers, written - embedded, i),
-                not_before=those(writers, read & embedded, i),
+                before=those(writers, read - embedded, i)
+                | (not_after & across if i in others else frozenset()),
+                not_after=not_after,
+                after=those(readers, written - embedded, i)
+                | (not_before & others if i in across else frozenset()),
+                not_before=not_before,
             )
         )
     return found
 
 
 def _cost(ops: Sequence[_Movable], times: Sequence[int]) -> Cost:
-    heads: dict[int, list[int]] = {}
+    heads: dict[tuple[int, bool], list[int]] = {}
     neurons: dict[int, int] = {}
     for op, time in zip(ops, times, strict=True):
         if op.is_head:
-            heads.setdefault(time, []).append(op.size)
+            heads.setdefault((time, op.is_across), []).append(op.size)
         else:
             neurons[time] = neurons.get(time, 0) + op.size
     inner = [len(widths) * max(widths) for widths in heads.values()]

@@ -59,9 +59,11 @@ class _Same:
     def note(self, op: Op) -> None:
         """Note what an operation adds to the directions that it writes."""
         if isinstance(op, Head):
-            pattern = (tuple(map(self.read, op.queries)), tuple(map(self.read, op.keys)))
+            at_keys = _same if op.across else self.read
+            keys = tuple(map(at_keys, op.keys))
+            pattern = (op.across, tuple(map(self.read, op.queries)), keys)
             for column in op.columns:
-                moved = (*pattern, self.read(column.form))
+                moved = (*pattern, at_keys(column.form))
                 for d, coefficient in column.writes:
                     self._parts.setdefault(d, Counter())[moved, coefficient] += 1
         else:
@@ -88,3 +90,7 @@ class _Same:
             known = (parts, self._bias.get(d, 0))
             self._known[d] = self._firsts.setdefault(known, d)
         return self._known[d]
+
+
+def _same(form: Form) -> Form:
+    return form

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from handcraft.compiler.graph import (
     Column,
+    CrossReadout,
     Graph,
     Head,
     LogitReadout,
@@ -19,6 +20,7 @@ from handcraft.compiler.graph import (
     TokenReadout,
     ValueReadout,
     Writes,
+    read_at_keys,
 )
 from handcraft.compiler.purposes import renamed_errand, renamed_purpose
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from handcraft.compiler.forms import Form
-    from handcraft.compiler.purposes import Renamed
+    from handcraft.compiler.purposes import Errand, Renamed
 
 
 def rewritten(
@@ -40,7 +42,8 @@ def rewritten(
 
     Args:
         graph: a graph.
-        form: a form that an operation reads -> what it reads instead.
+        form: a form that an operation reads -> what it reads instead. What a cross head reads of
+            the encoder stays as it is.
         written: what an operation writes -> what it writes instead.
         read_out: a form of the read-out -> what it reads instead.
         meant: a form of a purpose -> the same with the directions of operations renamed; those
@@ -62,7 +65,7 @@ def all_forms(graph: Graph) -> tuple[Form, ...]:
 def _forms(op: Op) -> tuple[Form, ...]:
     match op:
         case Head():
-            return (*op.queries, *op.keys, *(c.form for c in op.columns))
+            return op.queries if op.across else (*op.queries, *read_at_keys(op))
         case MlpOp():
             pres = tuple(n.pre for n in op.neurons)
             return pres if op.scan is None else (*pres, op.scan.form)
@@ -79,13 +82,14 @@ def rewritten_op(
     """Return an operation with other forms and targets."""
     match op:
         case Head():
+            at_keys = _same if op.across else form
             return replace(
                 op,
                 queries=tuple(map(form, op.queries)),
-                keys=tuple(map(form, op.keys)),
-                columns=tuple(Column(form(c.form), written(c.writes)) for c in op.columns),
+                keys=tuple(map(at_keys, op.keys)),
+                columns=tuple(Column(at_keys(c.form), written(c.writes)) for c in op.columns),
                 bias=written(op.bias),
-                errand=renamed_errand(op.errand, meant, written) if meant else op.errand,
+                errand=_errand(op, meant, written),
             )
         case MlpOp():
             neurons = tuple(Neuron(form(n.pre), written(n.writes)) for n in op.neurons)
@@ -95,6 +99,14 @@ def rewritten_op(
             return replace(op, neurons=neurons, bias=bias, scan=scan, purpose=purpose)
         case _:
             assert_never(op)
+
+
+def _errand(
+    head: Head, meant: Renamed | None, written: Callable[[Writes], Writes]
+) -> Errand | None:
+    if meant is None:
+        return head.errand
+    return renamed_errand(head.errand, meant, _same if head.across else meant, written)
 
 
 def rewritten_readout(readout: Readout, form: Callable[[Form], Form]) -> Readout:
@@ -108,5 +120,11 @@ def rewritten_readout(readout: Readout, form: Callable[[Form], Form]) -> Readout
             return LogitReadout(tokens, tuple(map(form, forms)))
         case NumberReadout(number, gap):
             return NumberReadout(form(number), gap)
+        case CrossReadout(forms):
+            return CrossReadout(tuple(map(form, forms)))
         case _:
             assert_never(readout)
+
+
+def _same(form: Form) -> Form:
+    return form

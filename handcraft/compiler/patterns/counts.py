@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from handcraft.language.builtins import TARGET
+from handcraft.language.sequences import TARGET
 from handcraft.language.typed import Full
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from handcraft.language.builtins import TARGET
 from handcraft.language.recognition import value_of
+from handcraft.language.sequences import TARGET
 from handcraft.language.typed import (
     Aggregate,
     AllOf,

@@ -12,6 +12,7 @@ from exact_graph import exact_stream
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from narrow import Narrow
+from program_files import FILES
 
 import handcraft
 from handcraft.compiler.assemble import assemble, config_of
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from handcraft.runtime.vocabulary import Token
 
 TESTS = Path(__file__).parents[2]
-FILES = sorted([*(TESTS.parent / "programs").glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
 LEVELS = (0, 1, 2)
 LONGEST = 7
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from program_files import FILES
 
 import handcraft
 from handcraft.checking import check
@@ -22,7 +23,6 @@ from handcraft.runtime.weights import Weights
 
 TESTS = Path(__file__).parents[2]
 PROGRAMS = TESTS.parent / "programs"
-FILES = sorted([*PROGRAMS.glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
 
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from program_files import FILES
 
 import handcraft
 from handcraft.checking import check
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from handcraft.compiler.placement import Placement
 
 TESTS = Path(__file__).parents[2]
-FILES = sorted([*(TESTS.parent / "programs").glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
 LEVELS = (0, 1, 2)
 REFUSED = {"not-yet", "domain-too-large", "no-meaning", "format"}
 FACTORS = (Fraction(2), Fraction(-1), Fraction(101, 100))

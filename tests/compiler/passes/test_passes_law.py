@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
+from program_files import FILES
 
 import handcraft
 from handcraft.checking import check
@@ -28,12 +28,11 @@ from handcraft.testing import programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from handcraft.compiler.graph import Graph
     from handcraft.compiler.place import Placed
 
-TESTS = Path(__file__).parents[2]
-FILES = sorted([*(TESTS.parent / "programs").glob("*.rasp"), *(TESTS / "programs").glob("*.rasp")])
 
 GRAPH_PASSES: tuple[Callable[[Graph], Graph], ...] = (
     without_repeats,
