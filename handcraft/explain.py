@@ -98,8 +98,10 @@ def _text(lines: Sequence[str]) -> str:
 def _headline(model: Model) -> Iterator[str]:
     config, description = model.config, model.description
     name = description.provenance.get("program", "model")
-    window = "window-safe" if description.window_safe else "not window-safe"
-    yield f"{name}: {description.kind}, {config.attention}, context {config.context}, {window}"
+    window = ", window-safe" if description.window_safe else ", not window-safe"
+    if config.encoder is not None:
+        window = ", never slides"
+    yield f"{name}: {description.kind}, {config.attention}, context {config.context}{window}"
     tokens = [shown(token) for token in model.vocabulary.tokens]
     yield f"tokens: {_listed(tokens)}"
     if config.start:

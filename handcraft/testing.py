@@ -75,7 +75,8 @@ def inputs(
 ) -> SearchStrategy[tuple[Token, ...]]:
     """Return a strategy for the texts that a program can read, as tuples of tokens.
 
-    A declared `bos` is left out: every call puts it in front.
+    A declared `bos` is left out: every call puts it in front. In a program with a source these are
+    the texts that stand beside it; `sources` are what it reads.
 
     Args:
         program: the program.
@@ -123,6 +124,27 @@ def _words(draw: DrawFn, automaton: Automaton, longest: int) -> tuple[Token, ...
         symbol, state = draw(st.sampled_from(steps))
         text.append(symbol)
         room -= 1
+
+
+def sources(
+    program: Program, *, min_size: int = 0, max_size: int | None = None
+) -> SearchStrategy[tuple[Token, ...]]:
+    """Return a strategy for the sources that a program can read, as tuples of tokens.
+
+    Args:
+        program: the program.
+        min_size: tokens of the shortest source.
+        max_size: tokens of the longest source; as many as its context holds without it.
+
+    Raises:
+        InputError: `no-source` where the program has none.
+    """
+    source = program.typed.header.source
+    if source is None:
+        raise InputError("no-source", "the program has no `source`", help="use `inputs`")
+    longest = source.context if max_size is None else max_size
+    tokens = st.sampled_from(source.vocabulary.tokens)
+    return st.lists(tokens, min_size=min_size, max_size=longest).map(tuple)
 
 
 def programs(*, context: int | None = None, attention: str | None = None) -> SearchStrategy[str]:

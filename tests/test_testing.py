@@ -11,7 +11,7 @@ from hypothesis import find, given, settings
 
 import handcraft
 from handcraft.errors import InputError
-from handcraft.testing import ATTENTIONS, accuracy, inputs, programs
+from handcraft.testing import ATTENTIONS, accuracy, inputs, programs, sources
 
 if TYPE_CHECKING:
     from handcraft.runtime.vocabulary import Token
@@ -114,3 +114,23 @@ def test_only_the_module_for_tests_needs_hypothesis_and_says_how_to_get_it() -> 
     last = found.stderr.strip().splitlines()[-1]
     assert 'pip install "handcraft[test]"' in last
     assert "During handling" not in found.stderr
+
+
+# Sources -------------------------------------------------------------------------------------
+
+ECHO = handcraft.parse(
+    'source "xy" context 3; vocab "xy"; context 4; bos "^"; eos ".";\n'
+    'predict aggregate(select(source.indices, indices, ==), source.tokens, ".");'
+)
+
+
+@given(source=sources(ECHO))
+def test_sources_are_what_a_program_reads(source: tuple[Token, ...]) -> None:
+    assert ECHO.complete(source) == "".join(map(str, source))
+
+
+def test_sources_reach_from_nothing_to_the_context() -> None:
+    assert find(sources(ECHO), lambda source: len(source) == 3) == ("x", "x", "x")
+    assert find(sources(ECHO), lambda _: True) == ()
+    with pytest.raises(InputError, match="no `source`"):
+        sources(STARTED)
