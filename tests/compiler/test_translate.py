@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 from time import process_time
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from program_files import GALLERY, WITH_SOURCE
 import handcraft
 from handcraft.checking import check
 from handcraft.explain import explain, explain_lines, explain_run
+from handcraft.trials import random_cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,3 +148,18 @@ def test_an_encoder_without_a_reader_is_empty() -> None:
 def test_a_budget_of_two_sequences_is_refused(translate: handcraft.Program) -> None:
     with pytest.raises(handcraft.HandcraftError, match="cannot be checked yet"):
         handcraft.compile(translate, budget={"layers": 1})
+
+
+@pytest.mark.parametrize("path", WITH_SOURCE, ids=lambda path: path.stem)
+def test_no_logit_is_further_off_than_the_certificate_says(path: Path) -> None:
+    program = handcraft.parse(path)
+    exact, rounded = (
+        handcraft.compile(program, optimize=2, dtype=f) for f in ("float64", "float32")
+    )
+    assert exact.certificate is not None
+    verdicts = [exact.certificate.verdict(f) for f in ("float64", "float32")]
+    bound = sum(verdict.error for verdict in verdicts if verdict is not None)
+    for tokens, source in random_cases(program, 60, Random(path.stem)):
+        assert source is not None
+        off = np.abs(exact.logits(source, tokens) - rounded.logits(source, tokens)).max()
+        assert off <= bound
