@@ -16,6 +16,7 @@ from handcraft.cli.options import (
     program_options,
     proof_options,
     strict_option,
+    target_option,
 )
 from handcraft.cli.printing import print_page
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 @click.command("compile")
 @click.argument("program")
-@click.option("-o", "target", metavar="F.npz", help="Write the weights to this file.")
+@target_option
 @program_options
 @dtype_option
 @level_option

@@ -158,4 +158,16 @@ def _scale(ctx: click.Context, param: click.Parameter, value: int | None) -> int
     return value
 
 
+def _target(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the file to write, unless it is named like a program."""
+    if value is not None and value.lower().endswith(".rasp"):
+        message = f"`{value}` is the name of a program, which the weights would replace"
+        raise click.BadParameter(message, ctx, param)
+    return value
+
+
+target_option = click.option(
+    "-o", "target", metavar="F.npz", callback=_target, help="Write the weights to this file."
+)
+
 strict_option = click.option("--strict", is_flag=True, help="Make warnings errors.")

@@ -9,7 +9,13 @@ import click
 from handcraft.cli.building import compile_in
 from handcraft.cli.costs import tell_costs, tell_line, write
 from handcraft.cli.opening import read_vocab
-from handcraft.cli.options import budget_option, dtype_option, level_option, proof_options
+from handcraft.cli.options import (
+    budget_option,
+    dtype_option,
+    level_option,
+    proof_options,
+    target_option,
+)
 from handcraft.cli.text import TextCommand, on_one_line
 from handcraft.errors import InputError
 
@@ -24,7 +30,7 @@ LONGEST = 10
 
 @click.command(cls=TextCommand)
 @click.argument("pattern")
-@click.option("-o", "target", metavar="F.npz", help="Write the weights to this file.")
+@target_option
 @click.option("--context", type=click.IntRange(min=1), required=True, help="Longest text seen.")
 @click.option("--vocab", help="The tokens, if not the symbols of the pattern.")
 @click.option("--bos", help="A token that every text begins with.")

@@ -160,6 +160,22 @@ def test_a_budget_holds_exactly_what_fits(run: Run) -> None:
     assert run("compile", "sort", "--budget", f"d_model={config.d_model - 1}").exit_code == 1
 
 
+def test_weights_never_replace_a_program(run: Run, tmp_path: Path) -> None:
+    program = tmp_path / "kept.rasp"
+    program.write_text('vocab "ab"; context 2; output tokens;', encoding="utf-8")
+    for words in (("compile", str(program)), ("pattern", "(ab)*", "--context", "3")):
+        result = run(*words, "-o", str(program))
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "is the name of a program" in result.stderr
+    assert program.read_text(encoding="utf-8").startswith("vocab")
+
+
+def test_a_scale_that_proves_nothing_names_the_way_out(run: Run) -> None:
+    result = run("compile", "aab", "--scale", "1")
+    assert result.exit_code == 1
+    assert "use another scale than 1, or none" in result.stderr
+
+
 def test_a_model_that_does_not_fit_its_budget_is_not_written(run: Run) -> None:
     result = run("compile", "sort", "--budget", "layers=2", "-o", "sort.npz")
     assert result.exit_code == 1

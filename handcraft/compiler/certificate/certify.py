@@ -235,6 +235,8 @@ def refusal(placed: Placed, config: Config, dtype: str, scaling: Scaling = NO_LE
     culprit = _culprit(number, placed, found)
     message = f"not proved in {dtype}: {_reason(number, placed, found)}"
     help_ = "use a wider format, a smaller context, or `latest(...)` instead of a mean"
+    if scaling.fixed is not None:
+        help_ = f"use another scale than {scaling.fixed}, or none: it is then found by the proof"
     last = culprit[0] if culprit else next(reversed(placed.graph.ops), None)
     return ProgramError("format", message, None if last is None else last.span, help=help_)
 
