@@ -60,6 +60,8 @@ def save(model: Model, path: str | PathLike[str]) -> None:
     target = file_path(path)
     if not target.name:
         raise FileError("cannot-write", f"cannot write `{target}`: it is a folder")
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise FileError("cannot-write", f"cannot write `{target}`: it is no ordinary file")
     manifest = Manifest(model.config, model.vocabulary, model.description, model.source_vocabulary)
     members = {name: _npy(array) for name, array in model.weights.items()}
     members[MANIFEST] = _npy_text(write_manifest(manifest))

@@ -96,10 +96,18 @@ def test_an_interrupt_ends_the_process_without_a_traceback(tmp_path: Path) -> No
     program = tmp_path / "p.rasp"
     program.write_text('vocab "ab"; context 4; output length;', encoding="utf-8")
     endless = (*COMMAND, "check", str(program), "--random", "1000000000")
-    with subprocess.Popen(endless, stderr=subprocess.PIPE) as process:
+    kept = signal.signal(signal.SIGINT, signal.default_int_handler)  # a script may ignore it
+    try:
+        process = subprocess.Popen(endless, stderr=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGINT, kept)
+    try:
         assert process.stderr is not None
         warning = [process.stderr.readline() for _ in range(4)]
         process.send_signal(signal.SIGINT)
         assert b"warning: causal-length" in warning[0]
         assert process.wait(timeout=30) == 1
         assert process.stderr.read() == b"\nAborted!\n"
+    finally:
+        process.kill()
+        process.communicate()

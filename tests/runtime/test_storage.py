@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -190,3 +191,11 @@ def test_every_description_reads_as_it_was_written(
     assert read_manifest(text) == manifest
     assert write_manifest(read_manifest(text)) == text
     assert text.isascii()
+
+
+def test_a_device_is_never_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(FileError, match="no ordinary file"):
+        table_model({"a": [1, 0]}, (1, 2)).save(pipe)
+    assert pipe.is_fifo()
