@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.patterns.classes import Case, Position, Suffix, SuffixAtPosition
@@ -18,6 +19,9 @@ LONGEST_SUFFIX = 32
 
 MOST_CASES = 4_096
 """Cases of a suffix; what needs more is no cheap construction."""
+
+MOST_MET = 1_000_000
+"""Pairs of states, counted at each number of symbols, that are gone through."""
 
 MOST_PAIRS = 100_000
 """Pairs of states and letters that are looked at; larger machines are not tried."""
@@ -60,6 +64,8 @@ def suffix_at_position(machine: Machine) -> SuffixAtPosition | None:
     if found is None:
         return None
     preperiod, sets = found
+    if sum(comb(len(states), 2) for states in sets) > MOST_MET:
+        return None
     pairs = {pair for states in sets for pair in combinations(sorted(states), 2)}
     if len(pairs) * machine.letter_count > MOST_PAIRS:
         return None
