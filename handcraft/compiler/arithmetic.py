@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from handcraft.compiler.draft import NUMBER
 from handcraft.compiler.facts import numeric
-from handcraft.compiler.forms import Form, combine, constant, direction
+from handcraft.compiler.forms import Form, combine, constant
 from handcraft.compiler.neurons import Layer, gated, interpolate, steps
 from handcraft.compiler.purposes import Gate
 from handcraft.language.domain_rules import function_domain
@@ -129,7 +129,7 @@ class Arithmetic:
             points = sorted({low, -near, Fraction(0), near, high})
         results = [Fraction(COMPARISONS[function](p, 0)) for p in points]
         layer = steps(x, points, [{0: r} for r in results], 1)
-        return self._written(node, layer, "true")
+        return self.sops.write(node, layer, ("true",))[0]
 
     def _of(self, node: int, x: int, function: Rounding, *, halves: bool) -> Form | None:
         return self._stepped(
@@ -256,8 +256,5 @@ class Arithmetic:
             return Fraction(op.value)
         return None
 
-    def _written(self, node: int, layer: Layer, label: str = NUMBER) -> Form:
-        said, span = self.facts.said(node), self.facts.program.nodes[node].span
-        name = self.draft.variable(self.facts.label(node), (label,), said, span)
-        self.draft.compute(name, layer, [(name, 0)], said, span)
-        return direction(name, 0) if layer.units else constant(layer.bias[0])
+    def _written(self, node: int, layer: Layer) -> Form:
+        return self.sops.write(node, layer, (NUMBER,))[0]

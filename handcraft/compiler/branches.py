@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.draft import NUMBER
-from handcraft.compiler.forms import Form, combine, constant, direction
+from handcraft.compiler.forms import Form, combine, constant
 from handcraft.compiler.neurons import gated
 from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.purposes import Gate
@@ -13,12 +13,8 @@ from handcraft.language.typed import Choose, Pick
 from handcraft.language.values import order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from handcraft.compiler.builds import Builds
-    from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
-    from handcraft.compiler.neurons import Layer
 
 
 class Branches:
@@ -26,13 +22,11 @@ class Branches:
 
     Args:
         facts: what the program says.
-        draft: the graph under construction.
         sops: makes s-ops as numbers and one-hots.
     """
 
-    def __init__(self, facts: Facts, draft: Draft, sops: Builds) -> None:
+    def __init__(self, facts: Facts, sops: Builds) -> None:
         self.facts = facts
-        self.draft = draft
         self.sops = sops
 
     def number(self, node: int, op: Choose | Pick) -> Form:
@@ -50,7 +44,7 @@ class Branches:
             gates.append(Gate(form.plus(-low), ((0, 1),), (gate,), size, size + 1))
             offsets.append((low, gate))
         layer = gated(gates, (0,), is_one=True)
-        return self._written(node, layer, (NUMBER,))[0] + combine(offsets)
+        return self.sops.write(node, layer, (NUMBER,))[0] + combine(offsets)
 
     def onehot(self, node: int, op: Choose | Pick) -> OneHot:
         """Return a choice between any values: relu(2 [a is v] + 2 g - 3) for each value v."""
@@ -65,7 +59,7 @@ class Branches:
                     gates.append(Gate(constant(1), result, (form, gate), 1, 2))
         bounds = (1,) * len(values)
         layer = gated(gates, (0,) * len(values), bounds, is_one=True)
-        return OneHot(values, self._written(node, layer, [str(v) for v in values]), False)
+        return OneHot(values, self.sops.write(node, layer, [str(v) for v in values]), False)
 
     def _gates(self, op: Choose | Pick) -> list[tuple[Form, int]]:
         """Return for each branch the form that is 1 where it is taken, else 0."""
@@ -79,12 +73,3 @@ class Branches:
             if order(value) in forms:
                 gates.setdefault(option, []).append(forms[order(value)])
         return [(combine((1, f) for f in parts), option) for option, parts in gates.items()]
-
-    def _written(self, node: int, layer: Layer, labels: Sequence[str]) -> tuple[Form, ...]:
-        said, span = self.facts.said(node), self.facts.program.nodes[node].span
-        name = self.draft.variable(self.facts.label(node), labels, said, span)
-        self.draft.compute(name, layer, [(name, i) for i in range(len(labels))], said, span)
-        written = {k for unit in layer.units for k in unit.out}
-        return tuple(
-            direction(name, i) if i in written else constant(0) for i in range(len(labels))
-        )

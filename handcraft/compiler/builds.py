@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from handcraft.compiler.forms import Form
+    from handcraft.compiler.neurons import Layer
     from handcraft.compiler.onehot import OneHot
 
 
@@ -29,6 +30,9 @@ class Builds(Protocol):
 
     def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
         """Return bounds on a number's form."""
+
+    def write(self, node: int, layer: Layer, labels: Sequence[str]) -> tuple[Form, ...]:
+        """Let neurons write a variable for an s-op; return its outputs as forms."""
 
     def is_free(self, node: int) -> bool:
         """Return whether an s-op is a function of one one-hot variable."""

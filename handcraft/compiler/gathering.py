@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.draft import NUMBER, SHARE_ERROR, Draft
+from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.forms import Direction, Form, Number, combine, constant, direction
 from handcraft.compiler.neurons import gated, interpolate
 from handcraft.compiler.onehot import OneHot
@@ -206,7 +206,7 @@ class Gathering:
         """Add `weight` times the count w to a variable, from 1/(1+w)."""
         counts = range(most, fewest - 1, -1)
         points = [Fraction(1, 1 + w) for w in counts]
-        errors = [SHARE_ERROR * p for p in points]
+        errors = self.draft.errors(share, points)
         layer = interpolate(share, points, [Fraction(weight * w) for w in counts], errors)
         span = self.program.nodes[node].span
         self.draft.compute(name, layer, [(name, 0)], self.facts.said(node), span)

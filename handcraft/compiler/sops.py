@@ -69,7 +69,7 @@ class Sops:
         self.exact = self.attention.carriers.exact
         self.gathering = Gathering(self.facts, draft, self.attention, self)
         self.arithmetic = Arithmetic(self.facts, draft, self)
-        self.branches = Branches(self.facts, draft, self)
+        self.branches = Branches(self.facts, self)
         self._numbers: dict[int, Form] = {}
         self._onehots: dict[int, OneHot] = {}
 
@@ -162,7 +162,7 @@ class Sops:
         smooth = interpolate(x, places, results, self.draft.errors(x, places))
         if len(smooth.units) < len(layer.units):
             layer = smooth
-        return self._write(node, layer, (NUMBER,))[0]
+        return self.write(node, layer, (NUMBER,))[0]
 
     def carrier(self, leaf: int) -> tuple[Form, list[Fraction]]:
         """Return a number that tells a leaf's values apart, and what it is at each of them."""
@@ -187,7 +187,7 @@ class Sops:
         cells = [None if isinstance(o, Undefined) else classes[numeric(o)] for o in table.outcomes]
         variables = [self.onehot(leaf).forms for leaf in table.leaves]
         layer = self._boxes(variables, cells, len(results))
-        return self._write(node, weighted(layer, results), (NUMBER,))[0]
+        return self.write(node, weighted(layer, results), (NUMBER,))[0]
 
     def range(self, node: int, form: Form) -> tuple[Fraction, Fraction]:
         """Return bounds on a number's form, also at positions where the number has no value."""
@@ -205,7 +205,7 @@ class Sops:
         results = [Fraction(bool(v)) for v in self.facts.values(node)]
         pairs = sorted(zip(points, results, strict=True))
         layer = steps(x, [p for p, _ in pairs], [{0: r} for _, r in pairs], 1)
-        return self._write(node, layer, ("true",))[0]
+        return self.write(node, layer, ("true",))[0]
 
     def is_free(self, node: int) -> bool:
         """Return whether an s-op is a function of one one-hot variable."""
@@ -286,7 +286,7 @@ class Sops:
         pairs = sorted(zip(points, _filled(table.outcomes), strict=True), key=lambda p: p[0])
         results = [{index[order(outcome)]: Fraction(1)} for _, outcome in pairs]
         layer = steps(x, [p for p, _ in pairs], results, len(values))
-        forms = self._write(node, layer, [str(v) for v in values])
+        forms = self.write(node, layer, [str(v) for v in values])
         return OneHot(values, forms, False)
 
     def _stepped_value(self, node: int) -> OneHot:
@@ -294,7 +294,7 @@ class Sops:
         points = [numeric(v) for v in values]
         results = [{k: Fraction(1)} for k in range(len(values))]
         layer = steps(self.number(node), points, results, len(values))
-        return OneHot(values, self._write(node, layer, [str(v) for v in values]), False)
+        return OneHot(values, self.write(node, layer, [str(v) for v in values]), False)
 
     def _boxed(self, node: int, table: Table) -> OneHot:
         values = self.facts.values(node)
@@ -302,7 +302,7 @@ class Sops:
         cells = [None if isinstance(o, Undefined) else index[order(o)] for o in table.outcomes]
         leaves = [self.onehot(leaf) for leaf in table.leaves]
         layer = self._boxes([leaf.forms for leaf in leaves], cells, len(values))
-        forms = self._write(node, layer, [str(v) for v in values])
+        forms = self.write(node, layer, [str(v) for v in values])
         return OneHot(values, forms, all(leaf.exact for leaf in leaves))
 
     # Steps that a level shows ----------------------------------------------------------------
@@ -316,17 +316,21 @@ class Sops:
     def _shown(self, node: int, form: Form) -> Form:
         low, _ = self.range(node, form)
         layer = gated([Gate(form.plus(-low), ((0, 1),))], (low,))
-        return self._write(node, layer, (NUMBER,))[0]
+        return self.write(node, layer, (NUMBER,))[0]
 
     def _shown_onehot(self, node: int, onehot: OneHot) -> OneHot:
         gates = [Gate(form, ((k, 1),)) for k, form in enumerate(onehot.forms)]
         layer = gated(gates, (0,) * len(gates), (1,) * len(gates))
-        forms = self._write(node, layer, [str(v) for v in onehot.values])
+        forms = self.write(node, layer, [str(v) for v in onehot.values])
         return OneHot(onehot.values, forms, onehot.exact)
 
     # Writing ---------------------------------------------------------------------------------
 
-    def _write(self, node: int, layer: Layer, labels: Sequence[str]) -> tuple[Form, ...]:
+    def write(self, node: int, layer: Layer, labels: Sequence[str]) -> tuple[Form, ...]:
+        """Let neurons write a variable for an s-op; return its outputs as forms.
+
+        An output that no neuron adds to is a constant.
+        """
         known = self.program.nodes[node]
         name = self.draft.variable(
             self.facts.label(node), labels, self.facts.said(node), known.span
