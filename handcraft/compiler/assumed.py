@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from typing import TYPE_CHECKING
 
+from handcraft.language.cells import broadcast
 from handcraft.language.domains import Finite
 from handcraft.language.typed import Table, TypedProgram
 from handcraft.language.values import Undefined, truth
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from handcraft.language.typed import Node
+    from handcraft.language.values import Outcome
 
 OUT_OF_SCOPE = Undefined("out-of-scope", "the program assumes that this does not happen")
 
@@ -39,7 +40,8 @@ def _opened(node: Node, assumptions: Sequence[Table], nodes: Sequence[Node]) -> 
     for assumption in assumptions:
         if not set(assumption.leaves) <= set(table.leaves):
             continue
-        holds = _holds(assumption, table.leaves, nodes)
+        sizes = [_size(nodes[leaf]) for leaf in table.leaves]
+        holds = map(_holds, broadcast(assumption, table.leaves, sizes))
         outcomes = tuple(
             outcome if kept else OUT_OF_SCOPE for outcome, kept in zip(outcomes, holds, strict=True)
         )
@@ -48,18 +50,8 @@ def _opened(node: Node, assumptions: Sequence[Table], nodes: Sequence[Node]) -> 
     return replace(node, table=Table(table.leaves, outcomes))
 
 
-def _holds(assumption: Table, leaves: Sequence[int], nodes: Sequence[Node]) -> list[bool]:
-    """Return whether an assumption holds at each cell of a table over these leaves."""
-    sizes = {leaf: _size(nodes[leaf]) for leaf in leaves}
-    holds = []
-    for cell in product(*(range(sizes[leaf]) for leaf in leaves)):
-        at = dict(zip(leaves, cell, strict=True))
-        index = 0
-        for leaf in assumption.leaves:
-            index = index * sizes[leaf] + at[leaf]
-        outcome = assumption.outcomes[index]
-        holds.append(not isinstance(outcome, Undefined) and truth(outcome))
-    return holds
+def _holds(assumption: Outcome) -> bool:
+    return not isinstance(assumption, Undefined) and truth(assumption)
 
 
 def _size(node: Node) -> int:
