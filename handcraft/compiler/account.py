@@ -6,15 +6,9 @@ No weights are made: the sizes are those of the placed graph, and equal the mode
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
-from handcraft.compiler.graph import (
-    CrossReadout,
-    LogitReadout,
-    NumberReadout,
-    TokenReadout,
-    ValueReadout,
-)
+from handcraft.compiler.assemble import config_of
 from handcraft.compiler.levels import PASSES, passes_of
 from handcraft.compiler.passes.sizes import parameters
 from handcraft.compiler.placement import Placement, placement, rows_of
@@ -103,13 +97,14 @@ def sizes_of(stages: Placement) -> Sizes:
     """Return what the model of a placed graph takes."""
     placed, header = stages.placed, stages.typed.header
     rows = rows_of(header, placed.graph)
+    config = config_of(placed, header)
     own = Sizes(
         layers=len(placed.sizes),
         heads=sum(size.n_head + size.n_cross for size in placed.sizes),
         d_model=placed.d_model,
         neurons=sum(size.d_mlp for size in placed.sizes),
         parameters=parameters(placed.sizes, placed.d_model, rows, _width(placed.encoder)),
-        lm_head=_logits(stages) * placed.d_model,
+        lm_head=0 if config.tied else config.n_out * placed.d_model,
     )
     if placed.encoder is None or header.source is None:
         return own
@@ -138,24 +133,6 @@ def _sizes_if_built(
         if passes == wanted:
             raise
         return None
-
-
-def _logits(stages: Placement) -> int:
-    """Return the rows of an unembedding of its own."""
-    readout = stages.placed.graph.readout
-    match readout:
-        case TokenReadout():
-            return 0
-        case LogitReadout():
-            return len(stages.typed.vocabulary)
-        case ValueReadout(values):
-            return len(values)
-        case NumberReadout():
-            return 1
-        case CrossReadout():
-            raise AssertionError("an encoder has no logits")
-        case _:
-            assert_never(readout)
 
 
 def _cells(before: Sizes | None, after: Sizes | None) -> list[str]:
