@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from handcraft.compiler.carriers import FORMAT, Carriers
+from handcraft.compiler.carriers import FORMAT, Carriers, words_of
 from handcraft.compiler.draft import SHARE, Draft
 from handcraft.compiler.drafted import Pattern
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, constant, direction
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from handcraft.compiler.builds import Builds
     from handcraft.compiler.facts import Facts
-    from handcraft.errors import Span
 
 NARROW = 3
 """Products that a table may need before it is scored by distances instead, which need two."""
@@ -132,7 +131,7 @@ class Attention:
         keys.draft.require_start()
         node = self.program.nodes[selector]
         made = []
-        for term in self._terms_of(selector, extra):
+        for term in [conjunction(each, extra) for each in self._terms(selector)]:
             pattern = self._pattern(selector, term, below=Fraction(0), equal=True)
             share = self.draft.variable(name, (SHARE,), f"{SHARE}, w = {text}", node.span)
             column = [keys.draft.at_start(constant(0), 1)]
@@ -144,12 +143,12 @@ class Attention:
             made.append(direction(share, 0))
         return made
 
-    def _terms_of(self, selector: int, extra: Term) -> list[Term]:
+    def _terms(self, selector: int) -> list[Term]:
+        """Return disjoint conjunctions, or one joint table where they would be too many."""
         try:
-            terms = self.selection.terms(selector)
+            return self.selection.terms(selector)
         except TooManyTermsError:
-            terms = [self._joint(selector)]
-        return [conjunction(term, extra) for term in terms]
+            return [self._joint(selector)]
 
     def _joint(self, selector: int) -> Term:
         """Return any selector as one table over a joint key and a joint query variable."""
@@ -198,10 +197,7 @@ class Attention:
             raise ProgramError("too-large", message, span, help=help_) from None
 
     def _one_term(self, selector: int) -> Term:
-        try:
-            terms = self.selection.terms(selector)
-        except TooManyTermsError:
-            return self._joint(selector)
+        terms = self._terms(selector)
         if not terms:
             return {(None, None): (0,)}
         return terms[0] if len(terms) == 1 else self._joint(selector)
@@ -362,11 +358,11 @@ class Attention:
             name = self.draft.variable(
                 f"{node.name or 'place'}.key",
                 [str(i) for i in range(n_keys)],
-                f"the position that `{_said(node.span)}` takes",
+                f"the position that `{words_of(node.span)}` takes",
                 node.span,
             )
             targets = [(name, i) for i in range(n_keys)]
-            text = f"the position of {_said(node.span)}"
+            text = f"the position of {words_of(node.span)}"
             self.move(selector, [(form, 0) for form in places.forms], targets, name, text)
             taken = tuple(direction(*target) for target in targets)
             none = combine((-1, form) for form in taken).plus(1)
@@ -377,7 +373,3 @@ class Attention:
     def _positions(self) -> OneHot:
         """Return the positions of this sequence."""
         return self.sops.onehot(self.selection.places[self.draft.sequence].node)
-
-
-def _said(span: Span) -> str:
-    return " ".join(span.text.split())[:60]

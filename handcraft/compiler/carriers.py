@@ -71,9 +71,9 @@ class Carriers:
         """Return a variable as a one-hot."""
         if carrier.kind == PLACE:
             return self.place(carrier.node)
-        return (
-            self._joints[carrier.node] if carrier.kind == JOINT else self.sops.onehot(carrier.node)
-        )
+        if carrier.kind == JOINT:
+            return self._joints[carrier.node]
+        return self.sops.onehot(carrier.node)
 
     def is_free(self, carrier: Carrier) -> bool:
         """Return whether the one-hot of a variable is there without further neurons."""
@@ -83,11 +83,9 @@ class Carriers:
 
     def size(self, carrier: Carrier) -> int:
         """Return how many values a variable has."""
-        return (
-            len(self.onehot(carrier).forms)
-            if carrier.kind == JOINT
-            else (self.facts.selection.size(carrier))
-        )
+        if carrier.kind == JOINT:
+            return len(self.onehot(carrier).forms)
+        return self.facts.selection.size(carrier)
 
     def numbered(self, carrier: Carrier, numbers: Sequence[int], *, exact: bool) -> Form | None:
         """Return a number for each value of a variable: read off its one-hot, or off its number."""
@@ -139,10 +137,10 @@ class Carriers:
             parts = [self.exact(self.onehot(c)) for c in carriers]
             size = prod(len(part.forms) for part in parts)
             labels = [" ".join(map(str, row)) for row in product(*(p.values for p in parts))]
-            name = self.draft.variable("joint", labels, f"joint values for {_said(span)}", span)
+            name = self.draft.variable("joint", labels, f"joint values for {words_of(span)}", span)
             targets = [(name, i) for i in range(size)]
             layer = boxes([part.forms for part in parts], range(size), size)
-            text = f"joint values for {_said(span)}"
+            text = f"joint values for {words_of(span)}"
             self.draft.compute(name, layer, targets, text, span)
             forms = tuple(direction(*target) for target in targets)
             self._products[carriers] = len(self._joints)
@@ -150,5 +148,6 @@ class Carriers:
         return Carrier(JOINT, self._products[carriers])
 
 
-def _said(span: Span) -> str:
+def words_of(span: Span) -> str:
+    """Return the first 60 characters that stand at a place."""
     return " ".join(span.text.split())[:60]
