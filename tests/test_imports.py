@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "handcraft"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "version"}),
+    frozenset({"errors", "version", "shipped"}),
     frozenset({"runtime"}),
     frozenset({"patterns"}),
     frozenset({"language"}),

@@ -6,7 +6,6 @@ import ast
 import re
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import click
 
 from handcraft.cli.telling import tell_warnings
 from handcraft.errors import FileError, HandcraftError, InputError, ProgramError, Source, Span
+from handcraft.shipped import shipped
 
 if TYPE_CHECKING:
     from handcraft.language.program import Program
@@ -140,8 +140,7 @@ def in_gallery(name: str) -> Path | None:
 
 def gallery() -> Path:
     """Return the folder of the gallery: in the package, or beside it in a checkout."""
-    packaged = Path(str(files("handcraft").joinpath(FOLDER)))
-    return packaged if packaged.is_dir() else Path(__file__).parents[2] / FOLDER
+    return Path(str(shipped(FOLDER)))
 
 
 def read_vocab(text: str) -> str | tuple[Token, ...] | range:

@@ -7,8 +7,6 @@ that it gives is at most `DEEPEST` levels deep, so that later stages may follow 
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from lark import Lark, Token, Tree
@@ -19,6 +17,7 @@ from handcraft.errors import ProgramError, Source, Span
 from handcraft.language import syntax
 from handcraft.language.literals import LiteralError, read_number, read_text
 from handcraft.language.mistakes import diagnose
+from handcraft.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,12 +58,8 @@ def parse(source: Source) -> syntax.Module:
 
 
 def grammar_text() -> str:
-    """Return the grammar: data of the package in a wheel, a folder beside it in a checkout."""
-    packaged = files("handcraft").joinpath("grammars/handcraft.lark")
-    if packaged.is_file():
-        return packaged.read_text(encoding="utf-8")
-    beside = Path(__file__).parents[2] / "grammars" / "handcraft.lark"
-    return beside.read_text(encoding="utf-8")
+    """Return the text of the grammar."""
+    return shipped("grammars/handcraft.lark").read_text(encoding="utf-8")
 
 
 @cache

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from lark import Lark, Token, Tree
@@ -20,6 +18,7 @@ from handcraft.errors import ProgramError, Source, Span
 from handcraft.patterns import syntax
 from handcraft.patterns.escapes import read_symbol
 from handcraft.patterns.mistakes import diagnose
+from handcraft.shipped import shipped
 
 if TYPE_CHECKING:
     from handcraft.runtime.vocabulary import Kind
@@ -67,12 +66,8 @@ def parse_pattern(source: Source, kind: Kind) -> syntax.Pattern:
 
 
 def grammar_text() -> str:
-    """Return the grammar: data of the package in a wheel, a folder beside it in a checkout."""
-    packaged = files("handcraft").joinpath("grammars/pattern.lark")
-    if packaged.is_file():
-        return packaged.read_text(encoding="utf-8")
-    beside = Path(__file__).parents[2] / "grammars" / "pattern.lark"
-    return beside.read_text(encoding="utf-8")
+    """Return the text of the grammar."""
+    return shipped("grammars/pattern.lark").read_text(encoding="utf-8")
 
 
 @cache
