@@ -35,18 +35,14 @@ def compile_in(
         ProgramError: where a part of the program cannot be compiled or proved in a format, or
             it does not fit the budget.
     """
-    from handcraft.compiler.pipeline import compile_program
+    from handcraft.compiler import pipeline
 
-    return {
-        name: compile_program(
-            program,
-            optimize=optimize,
-            dtype=name,
-            proved_in=formats,
-            budget=budget,
-            gap=proof.gap,
-            scale=proof.scale,
-            allow_unproved=proof.allow_unproved,
-        )
-        for name in formats
-    }
+    return pipeline.compile_in(
+        program,
+        formats,
+        optimize=optimize,
+        budget=budget,
+        gap=proof.gap,
+        scale=proof.scale,
+        allow_unproved=proof.allow_unproved,
+    )

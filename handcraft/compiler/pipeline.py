@@ -43,43 +43,65 @@ class Compiled:
     model: Model
 
 
+def compile_in(
+    program: Program,
+    formats: Sequence[Format],
+    *,
+    optimize: int = 1,
+    budget: Budget | None = None,
+    gap: Gap | None = None,
+    scale: int | None = None,
+    allow_unproved: bool = False,
+) -> dict[str, Compiled]:
+    """Compile a checked program to weights of several formats, proved in each of them.
+
+    Raises:
+        ProgramError: where something cannot be built, it cannot be proved in a format, or it does
+            not fit the budget.
+        HandcraftError: `bad-dtype`, `bad-option`.
+    """
+    names = tuple(dict.fromkeys(map(format_name, formats)))
+    stages = placement(program.typed, passes_of(optimize))
+    placed, header = stages.placed, stages.typed.header
+    if budget is not None:
+        check_budget(program, stages, optimize, budget)
+    config = config_of(placed, header)
+    scaling = _scaling(placed, config, names, gap, scale)
+    certificate = certify(placed, config, scaling)
+    unproved = [name for name in names if name not in certificate.proved]
+    if unproved and not allow_unproved:
+        raise refusal(placed, config, unproved[0], scaling)
+    description = describe(placed, program, stages.lowered, stages.constructions, certificate)
+    read = None if header.source is None else header.source.vocabulary
+    compiled = {}
+    for name in names:
+        weights = assemble(placed, header, name, scaling)
+        model = Model(weights, header.vocabulary, description, read)
+        compiled[name] = Compiled(program, placed.graph, placed, model)
+    return compiled
+
+
 def compile_program(
     program: Program,
     *,
     optimize: int = 1,
     dtype: Format = "float32",
-    proved_in: Sequence[Format] = (),
     budget: Budget | None = None,
     gap: Gap | None = None,
     scale: int | None = None,
     allow_unproved: bool = False,
 ) -> Compiled:
-    """Compile a checked program, to weights of one format that are proved in it and in others.
-
-    Raises:
-        ProgramError: where something cannot be built, it cannot be proved in the format, or it
-            does not fit the budget.
-        HandcraftError: `bad-dtype`, `bad-option`.
-    """
-    name = format_name(dtype)
-    formats = tuple(dict.fromkeys((name, *map(format_name, proved_in))))
-    passes = passes_of(optimize)
-    stages = placement(program.typed, passes)
-    placed = stages.placed
-    if budget is not None:
-        check_budget(program, stages, optimize, budget)
-    config = config_of(placed, stages.typed.header)
-    scaling = _scaling(placed, config, formats, gap, scale)
-    certificate = certify(placed, config, scaling)
-    unproved = [each for each in formats if each not in certificate.proved]
-    if unproved and not allow_unproved:
-        raise refusal(placed, config, unproved[0], scaling)
-    weights = assemble(placed, stages.typed.header, name, scaling)
-    description = describe(placed, program, stages.lowered, stages.constructions, certificate)
-    source = program.typed.header.source
-    read = None if source is None else source.vocabulary
-    model = Model(weights, program.typed.vocabulary, description, read)
-    return Compiled(program, placed.graph, placed, model)
+    """Compile a checked program to weights of one format; raises what `compile_in` raises."""
+    compiled = compile_in(
+        program,
+        (dtype,),
+        optimize=optimize,
+        budget=budget,
+        gap=gap,
+        scale=scale,
+        allow_unproved=allow_unproved,
+    )
+    return compiled[format_name(dtype)]
 
 
 def _scaling(

@@ -435,7 +435,9 @@ def test_check_fails_where_the_model_differs(run: Run, monkeypatch: pytest.Monke
     from handcraft.compiler import pipeline
 
     wrong = pipeline.compile_program(handcraft.parse('vocab "ab"; context 3; output "b";'))
-    monkeypatch.setattr(pipeline, "compile_program", lambda program, **options: wrong)
+    monkeypatch.setattr(
+        pipeline, "compile_in", lambda program, f, **options: dict.fromkeys(f, wrong)
+    )
     program = write('vocab "ab"; context 3; output tokens;')
     result = run("check", program, "--random", "0", "--longest", "1")
     assert result.exit_code == 1
