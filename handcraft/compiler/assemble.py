@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from handcraft.compiler.certificate.scales import NO_LEAK, Scaling, scale
 from handcraft.compiler.forms import START, Direction, Form, Number, whole
@@ -22,8 +22,9 @@ from handcraft.runtime.config import Attention, Config, Readout
 from handcraft.runtime.weights import ENCODER, Array, Weights, shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from handcraft.compiler.graph import Head
     from handcraft.compiler.place import Placed, PlacedLayer
     from handcraft.language.typed import Header
     from handcraft.runtime.config import LayerConfig
@@ -200,15 +201,8 @@ def _attention(
     inner = sizes.n_head * sizes.d_head
     c_attn, b_attn = writer.zeros(writer.d_model, 3 * inner), writer.zeros(3 * inner)
     c_proj, b_proj = writer.zeros(inner, writer.d_model), writer.zeros(writer.d_model)
-    for number, head in enumerate(layer.heads):
-        first = number * sizes.d_head
-        factor = whole(scale(head, sizes.d_head, writer.dtype, writer.scaling))
-        for i, (query, key) in enumerate(zip(head.queries, head.keys, strict=True)):
-            writer.read(c_attn, b_attn, first + i, query, factor)
-            writer.read(c_attn, b_attn, inner + first + i, key)
-        for i, column in enumerate(head.columns):
-            writer.read(c_attn, b_attn, 2 * inner + first + i, column.form)
-            writer.write(c_proj, first + i, column.writes)
+    q, k, v = (_Block(c_attn, b_attn, i * inner) for i in range(3))
+    _heads(layer.heads, sizes.d_head, writer, writer, q, k, v, c_proj)
     writer.add_biases(b_proj, (head.bias for head in layer.heads))
     return {
         f"{name}.c_attn.weight": c_attn,
@@ -226,15 +220,9 @@ def _crossing(
     q_attn, b_q = writer.zeros(writer.d_model, inner), writer.zeros(inner)
     c_attn, b_attn = source.zeros(source.d_model, 2 * inner), source.zeros(2 * inner)
     c_proj, b_proj = writer.zeros(inner, writer.d_model), writer.zeros(writer.d_model)
-    for number, head in enumerate(layer.crosses):
-        first = number * sizes.d_cross
-        factor = whole(scale(head, sizes.d_cross, writer.dtype, writer.scaling))
-        for i, (query, key) in enumerate(zip(head.queries, head.keys, strict=True)):
-            writer.read(q_attn, b_q, first + i, query, factor)
-            source.read(c_attn, b_attn, first + i, key)
-        for i, column in enumerate(head.columns):
-            source.read(c_attn, b_attn, inner + first + i, column.form)
-            writer.write(c_proj, first + i, column.writes)
+    q = _Block(q_attn, b_q, 0)
+    k, v = (_Block(c_attn, b_attn, i * inner) for i in range(2))
+    _heads(layer.crosses, sizes.d_cross, writer, source, q, k, v, c_proj)
     writer.add_biases(b_proj, (head.bias for head in layer.crosses))
     return {
         f"{name}.q_attn.weight": q_attn,
@@ -244,6 +232,36 @@ def _crossing(
         f"{name}.c_proj.weight": c_proj,
         f"{name}.c_proj.bias": b_proj,
     }
+
+
+class _Block(NamedTuple):
+    """Columns of a projection, from `first` on, and their biases."""
+
+    weight: Array
+    bias: Array
+    first: int
+
+
+def _heads(
+    heads: Sequence[Head],
+    d_head: int,
+    writer: _Writer,
+    at_keys: _Writer,
+    q: _Block,
+    k: _Block,
+    v: _Block,
+    c_proj: Array,
+) -> None:
+    """Write what heads ask, what keys answer, and what is moved; `at_keys` reads the keys."""
+    for number, head in enumerate(heads):
+        first = number * d_head
+        factor = whole(scale(head, d_head, writer.dtype, writer.scaling))
+        for i, (query, key) in enumerate(zip(head.queries, head.keys, strict=True), first):
+            writer.read(q.weight, q.bias, q.first + i, query, factor)
+            at_keys.read(k.weight, k.bias, k.first + i, key)
+        for i, column in enumerate(head.columns, first):
+            at_keys.read(v.weight, v.bias, v.first + i, column.form)
+            writer.write(c_proj, i, column.writes)
 
 
 def _mlp(name: str, layer: PlacedLayer, sizes: LayerConfig, writer: _Writer) -> dict[str, Array]:
