@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from handcraft.compiler.assemble import config_of
 from handcraft.compiler.levels import PASSES, passes_of
 from handcraft.compiler.passes.sizes import parameters
-from handcraft.compiler.placement import Placement, placement, rows_of
+from handcraft.compiler.placement import Placement, placement, rows_of, without_patterns
 from handcraft.errors import ProgramError
 
 if TYPE_CHECKING:
     from handcraft.compiler.place import Placed
     from handcraft.language.program import Program
+    from handcraft.language.typed import TypedProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +85,13 @@ def account(program: Program, *, optimize: int = 1) -> Account:
         HandcraftError: `bad-option` where there is no such level.
     """
     wanted = passes_of(optimize)
+    typed = without_patterns(program.typed).typed
     chosen: frozenset[str] = frozenset()
-    rows = [Row("without passes", _sizes_if_built(program, chosen, wanted))]
+    rows = [Row("without passes", _sizes_if_built(typed, chosen, wanted))]
     for each in PASSES:
         if each.name in wanted:
             chosen |= {each.name}
-            rows.append(Row(each.name, _sizes_if_built(program, chosen, wanted)))
+            rows.append(Row(each.name, _sizes_if_built(typed, chosen, wanted)))
     return Account(optimize, tuple(rows))
 
 
@@ -125,10 +127,10 @@ def _width(encoder: Placed | None) -> int:
 
 
 def _sizes_if_built(
-    program: Program, passes: frozenset[str], wanted: frozenset[str]
+    program: TypedProgram, passes: frozenset[str], wanted: frozenset[str]
 ) -> Sizes | None:
     try:
-        return sizes_of(placement(program.typed, passes))
+        return sizes_of(placement(program, passes))
     except ProgramError:
         if passes == wanted:
             raise

@@ -14,7 +14,7 @@ from handcraft.compiler.graph import Head, reads, writes
 from handcraft.compiler.levels import HIGHEST, passes_of
 from handcraft.compiler.lines import line_of
 from handcraft.compiler.place import head_width, neuron_count
-from handcraft.compiler.placement import placement
+from handcraft.compiler.placement import placement, without_patterns
 from handcraft.errors import HandcraftError, ProgramError, raise_all
 
 if TYPE_CHECKING:
@@ -105,9 +105,10 @@ def _amounts(stages: Placement) -> dict[str, int]:
 def _other_levels(program: Program, level: int) -> dict[int, dict[str, int]]:
     """Return what the model takes at the other levels that can build it, higher ones first."""
     found = {}
+    typed = without_patterns(program.typed).typed
     for other in [*range(level + 1, HIGHEST + 1), *reversed(range(level))]:
         try:
-            found[other] = _amounts(placement(program.typed, passes_of(other)))
+            found[other] = _amounts(placement(typed, passes_of(other)))
         except ProgramError:
             continue
     return found

@@ -16,7 +16,7 @@ from handcraft.compiler.lower import lower
 from handcraft.compiler.one_sided import one_sided
 from handcraft.compiler.optimize import optimized, placed
 from handcraft.compiler.passes.sizes import parameters
-from handcraft.compiler.patterns.realize import Cost, realized
+from handcraft.compiler.patterns.realize import Cost, Realized, realized
 from handcraft.compiler.unfolded import unfolded
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def placement(program: TypedProgram, passes: Passes) -> Placement:
     Raises:
         ProgramError: where something cannot be built; names the expression and the way out.
     """
-    written = realized(program, _cost)
+    written = without_patterns(program)
     typed = assumed(written.typed) if ASSUMPTIONS in passes else written.typed
     typed = typed if MAP_FOLDING in passes else unfolded(typed)
     typed = one_sided(typed) if ONE_SIDED in passes else typed
@@ -62,6 +62,11 @@ def placement(program: TypedProgram, passes: Passes) -> Placement:
     source = typed.header.source
     read = 0 if source is None or graph.encoder is None else rows_of(source, graph.encoder)
     return Placement(typed, lowered, placed(graph, passes, rows, read), written.constructions)
+
+
+def without_patterns(program: TypedProgram) -> Realized:
+    """Return the program with its patterns by the constructions that every level takes."""
+    return realized(program, _cost)
 
 
 def rows_of(header: Header | SourceHeader, graph: Graph) -> int:
