@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from comparing import Result
 
 GOLDEN = Path(__file__).parent / "golden"
+EXPORT = Path(__file__).parent / "export"
 
 ON_REQUEST = {
     "test_full.py": "-m full",
@@ -51,6 +52,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[RESULTS] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the warnings of other people's libraries pass in the tests of exports."""
+    for item in items:
+        if item.path.is_relative_to(EXPORT):
+            item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
