@@ -44,7 +44,7 @@ LENGTHS = (9, 20, 40)
 BATCH = 256
 """Inputs that are compared side by side."""
 
-AFFORDED = 10**7
+AFFORDED = 75 * 10**6
 """Multiplications for each input that is wanted: a larger model is compared on fewer of them."""
 
 DRAWS = 3
