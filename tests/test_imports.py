@@ -23,6 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"trials"}),
     frozenset({"checking", "explain", "testing"}),
     frozenset({"__init__"}),
+    frozenset({"export"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

@@ -1,0 +1,1 @@
+"""Models in the formats of other software, each made with the libraries of the extra `export`."""
