@@ -54,7 +54,10 @@ LANGUAGE = (
 """The modules of the language in reading order; each needs only those before it to run."""
 
 LIBRARIES = {
-    "numpy": ("runtime.", "compiler.assemble", "compiler.rounding", "compiler.certificate."),
+    "numpy": (
+        *("runtime.", "compiler.assemble", "compiler.rounding", "compiler.certificate."),
+        "export.",
+    ),
     "lark": (
         *("language.parse", "language.mistakes", "language.stumble"),
         *("patterns.parse", "patterns.mistakes"),

@@ -8,11 +8,9 @@ of a batch have the same length, so a model that sees both directions is given t
 lengths in batches of their own. A causal model may be given rows that are filled up on the right
 with any id; what it says there means nothing.
 
-More positions than the model has, and ids that it does not know, stop the run with an error of the
-runtime. A number that leaves the floating-point format does not, other than in `Model`; where a
-certificate speaks of the format, none does.
-
-Only operators that ONNX Runtime has on every CPU are used, of operator set 18.
+More positions than the model has, and ids that it does not know, end in an error of the software
+that runs the file. A number that leaves the floating-point format does not, other than in `Model`;
+in a format for which the model is proved, none leaves it.
 """
 
 from __future__ import annotations
@@ -35,7 +33,10 @@ if TYPE_CHECKING:
     from handcraft.runtime.model import Model
 
 OPERATORS = 18
-"""The operator set: the oldest one in which all reductions take their axes alike."""
+"""The operator set: the oldest one in which all reductions take their axes alike.
+
+ONNX Runtime has all operators that are used, in float32 and float64.
+"""
 
 FORMAT = 8
 """The version of the file format that came with that operator set."""
@@ -135,7 +136,17 @@ class _Source(NamedTuple):
     length: str
 
 
+class _Heads(NamedTuple):
+    """Heads that stand side by side: their name, number and width, and the axis of their keys."""
+
+    name: str
+    number: int
+    width: int
+    keys: str
+
+
 def _write(graph: Graph, config: Config, *, patterns: bool) -> None:
+    graph.output("logits", ("batch", "n_seq", config.n_out))
     source = None
     if config.encoder is not None:
         stack = _Stack(graph, config.encoder, ENCODER, "n_source", patterns)
@@ -146,7 +157,6 @@ def _write(graph: Graph, config: Config, *, patterns: bool) -> None:
     final = _final(stack, _sequence(stack, graph.ids(name, ("batch", "n_seq"))), source)
     rows = "wte.weight" if config.tied else "lm_head.weight"
     graph.node("MatMul", final, graph.node("Transpose", rows, perm=[1, 0]), to="logits")
-    graph.output("logits", ("batch", "n_seq", config.n_out))
 
 
 def _sequence(stack: _Stack, ids: str) -> _Sequence:
@@ -255,21 +265,12 @@ def _attend_across(stack: _Stack, number: int, x: str, source: _Source) -> str:
     return _attend(stack, sizes, (q, k, v), source.seen)
 
 
-class _Heads(NamedTuple):
-    """Heads that stand side by side: their name, number and width, and the axis of their keys."""
-
-    name: str
-    number: int
-    width: int
-    keys: str
-
-
 def _attend(stack: _Stack, heads: _Heads, qkv: tuple[str, str, str], seen: str) -> str:
     """Score the keys, mix the values, and project the heads back into the stream.
 
-    The mask stands between the product and the division by sqrt(d_head). Without it a runtime
-    would move the division into the product, whose partial sums then are rounded, and equal
-    scores would differ in their last bits.
+    The mask stands between the product and the division by sqrt(d_head), also where every key is
+    seen: side by side, ONNX Runtime makes one operation of them, which multiplies by the
+    reciprocal and may do so before the sum is whole.
     """
     graph = stack.graph
     q = _by_head(graph, heads, qkv[0], [0, 2, 1, 3])
@@ -277,7 +278,7 @@ def _attend(stack: _Stack, heads: _Heads, qkv: tuple[str, str, str], seen: str) 
     v = _by_head(graph, heads, qkv[2], [0, 2, 1, 3])
     products = graph.node("Where", seen, graph.node("MatMul", q, k), graph.number(-inf))
     scores = graph.node("Div", products, graph.number(sqrt(heads.width)))
-    pattern = _softmax(graph, scores, seen, to=f"{heads.name}.pattern")
+    pattern = _softmax(graph, scores, to=f"{heads.name}.pattern")
     if stack.patterns:
         graph.output(pattern, ("batch", heads.number, stack.length, heads.keys))
     by_place = graph.node("Transpose", graph.node("MatMul", pattern, v), perm=[0, 2, 1, 3])
@@ -290,15 +291,13 @@ def _by_head(graph: Graph, heads: _Heads, x: str, order: list[int]) -> str:
     return graph.node("Transpose", graph.node("Reshape", x, shape), perm=order)
 
 
-def _softmax(graph: Graph, scores: str, seen: str, *, to: str) -> str:
-    """Write exp(x) / sum exp(x), where no key that is not seen has a share.
+def _softmax(graph: Graph, x: str, *, to: str) -> str:
+    """Write exp(x) / sum exp(x), with a share of exactly 0 where x is -inf.
 
-    The operator for it is not taken: the runtime's multiplies by the reciprocal of the sum, and
-    its exp is never 0.
+    The operator for it is not taken: ONNX Runtime's multiplies by the reciprocal of the sum.
     """
     last = graph.integers(-1)
-    lower = graph.node("Sub", scores, graph.node("ReduceMax", scores, last))
-    shares = graph.node("Where", seen, graph.node("Exp", lower), graph.number(0.0))
+    shares = graph.node("Exp", graph.node("Sub", x, graph.node("ReduceMax", x, last)))
     return graph.node("Div", shares, graph.node("ReduceSum", shares, last), to=to)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from handcraft.runtime.weights import Array, Weights
 
-Axis = str | int
+Axis: TypeAlias = str | int
 """An axis of a tensor: its size, or a name for sizes that every call may choose."""
 
 
