@@ -25,6 +25,7 @@ from handcraft.errors import HandcraftError
 from handcraft.export.extras import extra
 from handcraft.export.onnx_graph import Graph
 from handcraft.runtime.manifest import Manifest, write_manifest
+from handcraft.runtime.storage import MANIFEST
 from handcraft.runtime.weights import ENCODER
 from handcraft.version import __version__
 
@@ -43,9 +44,6 @@ FORMAT = 8
 
 LARGEST = (1 << 31) - 1
 """Bytes that one such file may have."""
-
-MANIFEST = "handcraft.json"
-"""The name of the manifest among the metadata of the file."""
 
 POINTS = 24
 """Points at which the integral of erf is taken in float64: enough for an error of 2e-15."""
