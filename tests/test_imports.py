@@ -20,6 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"patterns"}),
     frozenset({"language"}),
     frozenset({"compiler"}),
+    frozenset({"export"}),
     frozenset({"trials"}),
     frozenset({"checking", "explain", "testing"}),
     frozenset({"__init__"}),
