@@ -50,7 +50,7 @@ LANGUAGE = (
         "patterns",
     ),
     *("operators", "tables", "expressions", "builtins", "header", "results", "window", "vetting"),
-    *("elaborate", "typed_text", "program", "__init__"),
+    *("elaborate", "typed_text", "origin", "program", "__init__"),
 )
 """The modules of the language in reading order; each needs only those before it to run."""
 
@@ -136,7 +136,7 @@ def test_imports_point_to_the_layers_below(path: Path) -> None:
 def test_the_language_knows_of_the_runtime_only_its_tokens_and_texts(path: Path) -> None:
     others = set(within(tree_of(path)))
     if part(name(path)) == "language":
-        known = {"runtime.vocabulary", "runtime.guide"}
+        known = {"runtime.vocabulary", "runtime.guide", "runtime.recipe"}
         assert {o for o in others if part(o) == "runtime"} <= known
 
 

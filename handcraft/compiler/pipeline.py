@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from handcraft.compiler.assemble import assemble, config_of
 from handcraft.compiler.budget import check_budget
@@ -16,6 +16,7 @@ from handcraft.errors import HandcraftError
 from handcraft.language.program import Program, parse
 from handcraft.runtime.arguments import format_name
 from handcraft.runtime.model import Model
+from handcraft.runtime.recipe import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,11 +27,8 @@ if TYPE_CHECKING:
     from handcraft.compiler.place import Placed
     from handcraft.runtime.arguments import Format
     from handcraft.runtime.config import Config
+    from handcraft.runtime.recipe import Gap
     from handcraft.runtime.vocabulary import Token
-
-
-Gap: TypeAlias = Literal["least"]
-"""How far apart scores are, instead of so far that nothing leaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,9 @@ def compile_in(
     compiled = {}
     for name in names:
         weights = assemble(placed, header, name, scaling)
-        model = Model(weights, header.vocabulary, description, read)
+        first = (name, *(other for other in names if other != name))
+        recipe = Recipe(program.origin, int(optimize), first, gap, scale, bool(allow_unproved))
+        model = Model(weights, header.vocabulary, replace(description, recipe=recipe), read)
         compiled[name] = Compiled(program, placed.graph, placed, model)
     return compiled
 

@@ -9,11 +9,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from handcraft.errors import FileError, InputError, Notice, ProgramError, Source, Span
+from handcraft.errors import InputError, Notice, ProgramError, Source
 from handcraft.language.elaborate import elaborate
 from handcraft.language.files import read_source
 from handcraft.language.header import Given
 from handcraft.language.interpret import Answer, Meaning, answer, interpret, meaning_error
+from handcraft.language.origin import Texts, from_files, from_origin
 from handcraft.language.parse import parse as parse_tree
 from handcraft.language.patterns import guide, guiding
 from handcraft.language.typed import Allow, Ask, Example, Output, TypedProgram
@@ -23,8 +24,10 @@ from handcraft.language.window import lookback
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from handcraft.language.elaborate import Reader
     from handcraft.language.syntax import Module
     from handcraft.runtime.guide import Guide
+    from handcraft.runtime.recipe import Origin
     from handcraft.runtime.vocabulary import Text, Token, Vocabulary
 
 
@@ -57,10 +60,12 @@ class Program:
     Attributes:
         tree: what was written.
         typed: what was meant, with a domain for every s-op.
+        origin: what it was read from, so that it can be read again.
     """
 
     tree: Module
     typed: TypedProgram
+    origin: Origin
 
     @property
     def source(self) -> Source:
@@ -277,34 +282,39 @@ def parse(
         ProgramError: with every mistake of the program, or of what is given.
         FileError: if a file cannot be read.
     """
-    source, folder = _source(program)
+    source = _source(program)
+    return _checked(source, Given(vocab, context, attention), output, from_files)
+
+
+def parse_again(origin: Origin) -> Program:
+    """Read and check a program from what it was read from before, without any file.
+
+    Raises:
+        ProgramError: where it is no program any more.
+    """
+    main = Source(origin.texts[0].text, origin.texts[0].name)
+    given = Given(origin.vocab, origin.context, origin.attention)
+    return _checked(main, given, origin.output, from_origin(origin, main))
+
+
+def _checked(source: Source, given: Given, output: str | None, reader: Reader) -> Program:
     tree = parse_tree(source)
-    given = Given(vocab, context, attention)
     wanted = None if output is None else _expression(output)
-    paths = {source.name: folder}
-
-    def reader(path: str, within: Source, span: Span) -> Source:
-        target = paths.get(within.name, Path()) / path
-        try:
-            loaded = read_source(target, target.as_posix())
-        except FileError as error:
-            raise ProgramError(error.code, error.message, span, help=error.help) from None
-        paths[loaded.name] = target.parent
-        return loaded
-
-    return Program(tree, elaborate(tree, given=given, output=wanted, reader=reader))
+    texts = Texts(source, reader)
+    typed = elaborate(tree, given=given, output=wanted, reader=texts.read)
+    return Program(tree, typed, texts.origin(given, output))
 
 
-def _source(program: object) -> tuple[Source, Path]:
-    """Return a program's text and the folder that its `load` statements start from."""
+def _source(program: object) -> Source:
+    """Return a program's text, under the path that its `load` statements start from."""
     if not isinstance(program, str | PathLike):
         message = f"a program is its text or the path of a file, found `{type(program).__name__}`"
         help_ = "give `Path(...)`, a string that ends in `.rasp`, or the text"
         raise ProgramError("type", message, help=help_)
     if isinstance(program, str) and (not program.endswith(".rasp") or "\n" in program):
-        return Source(program), Path()
+        return Source(program)
     path = Path(program)
-    return read_source(path, path.as_posix()), path.parent
+    return read_source(path, path.as_posix())
 
 
 def _expression(output: object) -> Source:

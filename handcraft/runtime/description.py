@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from handcraft.runtime.certificate import Certificate
     from handcraft.runtime.guide import Guide
+    from handcraft.runtime.recipe import Recipe
 
 Value: TypeAlias = int | Fraction | str | bool
 ResultKind: TypeAlias = Literal["predict", "allow", "logits", "output"]
@@ -142,6 +143,7 @@ class Description:
         sequences: the names of the sequences that the model reads: `tokens`, and before it
             `source` where there is an encoder.
         guide: which texts it can go on with, where it predicts what a pattern says.
+        recipe: what it was compiled from and how, where it was compiled.
     """
 
     kind: ResultKind
@@ -156,6 +158,7 @@ class Description:
     formats: tuple[str, ...] = ()
     sequences: tuple[SequenceName, ...] = ("tokens",)
     guide: Guide | None = None
+    recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
         if not (isfinite(self.margin) and self.margin >= 0):

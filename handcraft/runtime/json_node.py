@@ -1,6 +1,6 @@
 """JSON that is read strictly: every value knows the path to it, and is of its type or refused.
 
-Members that a model without a source has no use for are left out where they say so.
+Members that many models have no use for are left out where they say so.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SPARED: Mapping[str, object] = {
+    "recipe": None,
     "source_vocabulary": None,
     "encoder": None,
     "norm_place": "before",
@@ -23,7 +24,7 @@ SPARED: Mapping[str, object] = {
     "sequence": "tokens",
     "across": False,
 }
-"""Members that are left out where they say this, which all do in a model without a source."""
+"""Members that are left out where they say this: all but the first are about a source."""
 
 T = TypeVar("T")
 

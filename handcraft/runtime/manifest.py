@@ -34,6 +34,7 @@ from handcraft.runtime.description import (
 )
 from handcraft.runtime.guide import Guide
 from handcraft.runtime.json_node import Node, read_json, spare
+from handcraft.runtime.recipe import Gap, LoadedText, Mode, Origin, ProgramText, Recipe
 from handcraft.runtime.vocabulary import Kind, Token, Vocabulary
 
 FORMAT = 1
@@ -74,6 +75,8 @@ def write_manifest(manifest: Manifest) -> str:
     }
     if source is not None:
         members["source_vocabulary"] = _vocabulary_text(source)
+    if description.recipe is not None:
+        members["recipe"] = asdict(description.recipe)
     return json.dumps(members, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -88,9 +91,9 @@ def read_manifest(text: str) -> Manifest:
     members = root.members(
         "format config vocabulary kind outputs margin window_safe residual operations folded"
         " provenance certificate formats sequences guide",
-        spared="source_vocabulary",
+        spared="source_vocabulary recipe",
     )
-    certificate = members["certificate"]
+    certificate, recipe = members["certificate"], members["recipe"]
     description = Description(
         kind=members["kind"].one_of(cast("tuple[ResultKind, ...]", get_args(ResultKind))),
         outputs=_outputs(members["outputs"]),
@@ -104,6 +107,7 @@ def read_manifest(text: str) -> Manifest:
         formats=tuple(node.text() for node in members["formats"].items()),
         sequences=tuple(map(_sequence, members["sequences"].items())),
         guide=None if members["guide"].value is None else _guide(members["guide"]),
+        recipe=None if recipe.value is None else _recipe(recipe),
     )
     source = members["source_vocabulary"]
     return Manifest(
@@ -272,6 +276,50 @@ def _guide(node: Node) -> Guide:
         tuple(tuple(map(_integer_or_none, row.items())) for row in members["rows"].items()),
         tuple(state.integer() for state in members["words"].items()),
     )
+
+
+def _recipe(node: Node) -> Recipe:
+    members = node.members("origin optimize formats gap scale allow_unproved")
+    gap = members["gap"]
+    return Recipe(
+        _origin(members["origin"]),
+        members["optimize"].integer(),
+        tuple(node.text() for node in members["formats"].items()),
+        None if gap.value is None else gap.one_of(cast("tuple[Gap, ...]", get_args(Gap))),
+        _integer_or_none(members["scale"]),
+        members["allow_unproved"].flag(),
+    )
+
+
+def _origin(node: Node) -> Origin:
+    members = node.members("texts loads vocab context attention output")
+    mode, output = members["attention"], members["output"]
+    return Origin(
+        tuple(map(_program_text, members["texts"].items())),
+        tuple(map(_loaded_text, members["loads"].items())),
+        _given_vocabulary(members["vocab"]),
+        _integer_or_none(members["context"]),
+        None if mode.value is None else mode.one_of(cast("tuple[Mode, ...]", get_args(Mode))),
+        None if output.value is None else output.text(),
+    )
+
+
+def _program_text(node: Node) -> ProgramText:
+    members = node.members("name text")
+    return ProgramText(members["name"].text(), members["text"].text())
+
+
+def _loaded_text(node: Node) -> LoadedText:
+    members = node.members("within path text")
+    return LoadedText(
+        members["within"].integer(), members["path"].text(), members["text"].integer()
+    )
+
+
+def _given_vocabulary(node: Node) -> str | tuple[Token, ...] | None:
+    if isinstance(node.value, str | None):
+        return node.value
+    return tuple(map(_token, node.items()))
 
 
 def _integer_or_none(node: Node) -> int | None:

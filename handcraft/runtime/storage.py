@@ -64,7 +64,11 @@ def save(model: Model, path: str | PathLike[str]) -> None:
         raise FileError("cannot-write", f"cannot write `{target}`: it is no ordinary file")
     manifest = Manifest(model.config, model.vocabulary, model.description, model.source_vocabulary)
     members = {name: _npy(array) for name, array in model.weights.items()}
-    members[MANIFEST] = _npy_text(write_manifest(manifest))
+    text = write_manifest(manifest)
+    if len(text) > LONGEST_MANIFEST:
+        message = f"cannot write `{target}`: its JSON is longer than {LONGEST_MANIFEST} characters"
+        raise FileError("cannot-write", message, help="shorten the program, whose text is in it")
+    members[MANIFEST] = _npy_text(text)
     temporary: Path | None = None
     try:
         temporary, stream = _open_beside(target)

@@ -93,6 +93,11 @@ class Weights:
             for name, array in self.arrays.items()
         }
 
+    def equals(self, other: Weights) -> bool:
+        """Return whether another's config, format and numbers are exactly these."""
+        same = self.config == other.config and self.dtype == other.dtype
+        return same and all(np.array_equal(self[name], other[name]) for name in self.arrays)
+
     def linear(self, name: str) -> Linear:
         """Return `name.weight` and `name.bias`."""
         return Linear(self.arrays[f"{name}.weight"], self.arrays[f"{name}.bias"])
