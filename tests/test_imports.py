@@ -20,11 +20,10 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"patterns"}),
     frozenset({"language"}),
     frozenset({"compiler"}),
-    frozenset({"export"}),
+    frozenset({"exporting"}),
     frozenset({"trials"}),
     frozenset({"checking", "explain", "testing"}),
     frozenset({"__init__"}),
-    frozenset({"export"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )
@@ -57,7 +56,7 @@ LANGUAGE = (
 LIBRARIES = {
     "numpy": (
         *("runtime.", "compiler.assemble", "compiler.rounding", "compiler.certificate."),
-        "export.",
+        *("compiler.stock.", "exporting."),
     ),
     "lark": (
         *("language.parse", "language.mistakes", "language.stumble"),

@@ -15,7 +15,7 @@ from program_files import FILES, GALLERY
 
 import handcraft
 from handcraft.errors import HandcraftError, InputError
-from handcraft.export.tokenizer import tokenizer_files, vocabulary_names
+from handcraft.exporting.tokenizer import tokenizer_files, vocabulary_names
 from handcraft.runtime.vocabulary import Kind, Token, Vocabulary, vocabulary
 
 if TYPE_CHECKING:

@@ -20,11 +20,13 @@ from handcraft.compiler.certificate.formats import (
     held,
     outward,
 )
+from handcraft.compiler.certificate.readings import UNKNOWN, Written
 from handcraft.compiler.certificate.rows import Rows, is_power_of_two
-from handcraft.compiler.certificate.stream import UNKNOWN, Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from handcraft.compiler.certificate.activations import Smooth
 
 
 class Outputs:
@@ -73,8 +75,14 @@ class Cases:
         margins: Floats = most.min(axis=(1, 2))
         return margins
 
-    def written(self, outputs: Outputs, targets: Integers) -> Written:
-        """Return what neurons add up to, in the worst case."""
+    def written(self, outputs: Outputs, targets: Integers, smooth: Smooth | None = None) -> Written:
+        """Return what neurons add up to, in the worst case.
+
+        Args:
+            outputs: what each neuron adds where.
+            targets: the directions.
+            smooth: the neurons, where they are no ReLUs.
+        """
         rows, bias = outputs.rows, outputs.bias
         at, value = rows.index, rows.value[:, None, :]
         size = np.abs(value)
@@ -82,8 +90,10 @@ class Cases:
         up, down = np.maximum(rows.exact, 0), np.minimum(rows.exact, 0)
         low = rows.sums(up * post_low + down * post_high) + bias.exact
         high = rows.sums(up * post_high + down * post_low) + bias.exact
+        bend = None if smooth is None else smooth.off(self.low, self.high, self.slack)
         alive = (self.high + self.slack > 0)[:, :, at] & (value != 0)
-        count = rows.sums(alive.astype(np.float64))
+        added = alive if bend is None else np.broadcast_to(value != 0, alive.shape)
+        count = rows.sums(added.astype(np.float64))
         off = rows.sums(np.where(alive, rows.off[:, None, :] * post_high, 0.0))
         if self.slope is None:
             slack = self.slack[:, :, at]
@@ -92,6 +102,9 @@ class Cases:
             assert self.off is not None
             carried, low, high = self._scanned(outputs, alive, low, high)
         top = post_high + self.slack[:, :, at]
+        if bend is not None:
+            carried = carried + rows.sums(size * bend[:, :, at])
+            top = top + bend[:, :, at]
         mass = rows.sums(np.where(alive, size * top, 0.0))
         bias_size = np.abs(bias.value)[:, None, :]
         has_bias = (bias_size > 0).astype(np.float64)
@@ -109,7 +122,7 @@ class Cases:
         largest_term = np.maximum.reduceat(np.where(alive, size * top, 0.0), rows.first, axis=-1)
         total = np.maximum(np.maximum(total + carried, largest_term), bias_size)
         lowest = np.where(has_bias > 0, np.minimum(lowest, bias.grid[:, None, :]), lowest)
-        fit = fits_all(total, lowest)
+        fit = fits_all(total, lowest) & (bend is None)
         error = carried + np.where(fit, 0.0, rounding)
         sure = (error == 0).all(axis=1)
         exact_grid = np.where(rows.off[0] == 0, rows.grid[0], UNKNOWN)
@@ -126,6 +139,7 @@ class Cases:
             count=(count + has_bias).max(axis=1),
             grid=on_grid,
             relative=np.full_like(worst, np.inf),
+            floor=np.zeros_like(worst),
         )
 
     def _scanned(

@@ -21,9 +21,11 @@ from handcraft.compiler.certificate.heads import (
 )
 from handcraft.compiler.certificate.intents import is_clearing
 from handcraft.compiler.certificate.mlps import computed
-from handcraft.compiler.certificate.readouts import Decision, decision
+from handcraft.compiler.certificate.norms import left_over, normed
+from handcraft.compiler.certificate.readouts import Decision, beside_mean, decision
 from handcraft.compiler.certificate.scales import NO_LEAK, Scaling, scale
 from handcraft.compiler.certificate.stream import Stream
+from handcraft.compiler.graph import TokenReadout
 from handcraft.compiler.place import neuron_count
 from handcraft.errors import ProgramError
 from handcraft.language.sequences import SOURCE
@@ -32,9 +34,10 @@ from handcraft.runtime.certificate import LARGEST, Certificate, HeadBound, Thres
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from handcraft.compiler.certificate.stream import Written
+    from handcraft.compiler.certificate.norms import Stock
+    from handcraft.compiler.certificate.readings import Written
     from handcraft.compiler.forms import Direction, Number
-    from handcraft.compiler.graph import Head, Op
+    from handcraft.compiler.graph import Head, MlpOp, Op
     from handcraft.compiler.place import Placed
     from handcraft.runtime.config import Config
 
@@ -87,33 +90,42 @@ class Flow:
     astray: set[str] = field(default_factory=set)
 
 
-def bounds(placed: Placed, config: Config, scaling: Scaling = NO_LEAK) -> Bounds:
+def bounds(
+    placed: Placed, config: Config, scaling: Scaling = NO_LEAK, stock: Stock | None = None
+) -> Bounds:
     """Return bounds on every direction of a placed graph.
 
     Args:
         placed: the graph with its layers.
         config: of the model: how wide heads are, what positions see, how many there are.
         scaling: of the scores.
+        stock: norms and neurons of other software, where the weights are made for it.
     """
     with np.errstate(all="ignore"):
         source: Flow | None = None
         if placed.encoder is not None and config.encoder is not None:
-            source = _through(placed.encoder, config.encoder, scaling, None)
-        flow = _through(placed, config, scaling, source)
-        end = decision(placed.graph, *flow.side)
+            source = _through(placed.encoder, config.encoder, scaling, stock, None)
+        flow = _through(placed, config, scaling, stock, source)
+        end = decision(placed.graph, *_seen(flow, stock).side)
+        if stock is not None and isinstance(placed.graph.readout, TokenReadout):
+            end = beside_mean(end, placed.graph, flow.side.stream, stock)
     stream, astray = flow.side.stream, frozenset(flow.astray)
     return Bounds(stream, flow.written, flow.sharp, flow.margins, end, astray, source)
 
 
-def _through(placed: Placed, config: Config, scaling: Scaling, source: Flow | None) -> Flow:
+def _through(
+    placed: Placed, config: Config, scaling: Scaling, stock: Stock | None, source: Flow | None
+) -> Flow:
     """Carry bounds through the layers of one sequence; cross heads read those of the source."""
     stream = Stream(placed.graph)
     flow = Flow(Side(stream, Coordinates(placed.graph, stream)), config.n_ctx)
     causal = config.attention == "causal"
     for layer, size in zip(placed.layers, placed.sizes, strict=True):
+        seen = _seen(flow, stock)
+        reads = read_heads(layer.heads, seen.side.stream)
         within = [
-            _looked(head, read, flow, flow, size.d_head, scaling, is_masked=causal)
-            for head, read in zip(layer.heads, read_heads(layer.heads, stream), strict=True)
+            _looked(head, read, seen, seen, size.d_head, scaling, is_masked=causal)
+            for head, read in zip(layer.heads, reads, strict=True)
         ]
         across = []
         if source is not None:
@@ -127,17 +139,44 @@ def _through(placed: Placed, config: Config, scaling: Scaling, source: Flow | No
         clearing = [mlp for mlp in layer.mlps if mlp.name in placed.clears]
         flow.astray.update(mlp.name for mlp in clearing if not is_clearing(mlp))
         mlps = [mlp for mlp in layer.mlps if mlp.name not in placed.clears]
-        pres = stream.read_each([[n.pre for n in mlp.neurons] for mlp in mlps])
+        seen = _seen(flow, stock)
+        pres = seen.side.stream.read_each([[n.pre for n in mlp.neurons] for mlp in mlps])
         made = []
         for mlp, pre in zip(mlps, pres, strict=True):
-            adds = computed(mlp, pre, *flow.side)
+            adds = computed(mlp, pre, *seen.side, None if stock is None else stock.smooth)
             if not adds.is_meant:
                 flow.astray.add(mlp.name)
             made.append((mlp.name, (adds.written, adds.start)))
             if adds.margins is not None:
                 flow.margins[mlp.name] = adds.margins
+        if stock is not None:
+            _leave(clearing, placed, stream, stock)
         _add(stream, made, flow.written)
     return flow
+
+
+def _seen(flow: Flow, stock: Stock | None) -> Flow:
+    """Return what is known of a sequence as sublayers read it: behind a norm, if there is one."""
+    if stock is None:
+        return flow
+    return replace(flow, side=Side(normed(flow.side.stream, stock.pinned), flow.side.plane))
+
+
+def _leave(clearing: Sequence[MlpOp], placed: Placed, stream: Stream, stock: Stock) -> None:
+    """Let what clearing does not take away of a column stay in the directions that share it."""
+    if not clearing:
+        return
+    over = left_over(stream, stock.pinned)
+    if stock.smooth is not None:
+        size = np.maximum(np.abs(stream.low), np.abs(stream.high))
+        over = over + stock.smooth.off(-size, size, stream.error + over)
+    sharing: dict[int, list[Direction]] = {}
+    for d, column in placed.columns.items():
+        sharing.setdefault(column, []).append(d)
+    for cleared in {d for mlp in clearing for n in mlp.neurons for d, _ in n.writes}:
+        for other in sharing[placed.columns[cleared]]:
+            if other != cleared:
+                stream.error[:, stream.index[other]] += over[:, stream.index[cleared]]
 
 
 def _looked(
@@ -175,15 +214,11 @@ def _add(
     stream.add([adds for _, (adds, _) in made], starts)
 
 
-def certify(placed: Placed, config: Config, scaling: Scaling = NO_LEAK) -> Certificate:
-    """Return what can be proved of a placed graph in each format.
-
-    Args:
-        placed: the graph with its layers.
-        config: of the model.
-        scaling: of the scores.
-    """
-    found = bounds(placed, config, scaling)
+def certify(
+    placed: Placed, config: Config, scaling: Scaling = NO_LEAK, stock: Stock | None = None
+) -> Certificate:
+    """Return what can be proved of a placed graph in each format; arguments as of `bounds`."""
+    found = bounds(placed, config, scaling, stock)
     verdicts = tuple(_verdict(number, placed, found) for number in range(len(FORMATS)))
     heads = [*_heads(placed, found.sharp)]
     thresholds = [*_thresholds(placed, found.margins)]
@@ -228,9 +263,15 @@ def least(placed: Placed, config: Config, formats: Sequence[str]) -> Scaling:
     return found
 
 
-def refusal(placed: Placed, config: Config, dtype: str, scaling: Scaling = NO_LEAK) -> ProgramError:
+def refusal(
+    placed: Placed,
+    config: Config,
+    dtype: str,
+    scaling: Scaling = NO_LEAK,
+    stock: Stock | None = None,
+) -> ProgramError:
     """Return the error that says what cannot be proved in a format, and where."""
-    found = bounds(placed, config, scaling)
+    found = bounds(placed, config, scaling, stock)
     number = [f.name for f in FORMATS].index(dtype)
     culprit = _culprit(number, placed, found)
     message = f"not proved in {dtype}: {_reason(number, placed, found)}"

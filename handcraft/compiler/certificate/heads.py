@@ -28,22 +28,22 @@ from handcraft.compiler.certificate.formats import (
     outward,
 )
 from handcraft.compiler.certificate.means import mean_error
-from handcraft.compiler.certificate.rows import Rows, is_power_of_two, rows_of
-from handcraft.compiler.certificate.stream import (
+from handcraft.compiler.certificate.readings import (
     SYMBOL,
     UNKNOWN,
     Read,
     Reading,
-    Stream,
     Written,
     constants,
 )
+from handcraft.compiler.certificate.rows import Rows, is_power_of_two, rows_of
 from handcraft.compiler.forms import START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from handcraft.compiler.certificate.errands import Detour
+    from handcraft.compiler.certificate.stream import Stream
     from handcraft.compiler.forms import Direction, Form, Number
     from handcraft.compiler.graph import Head
 
@@ -181,9 +181,9 @@ def moved(
     leak, uneven = np.array(sharp.leak)[:, None], np.array(sharp.uneven)[:, None]
     winners = n_ctx if head.winners is None else head.winners
     is_single = winners == 1
-    only_start = (v.low == 0) & (v.high == 0) & (v.error == 0)
+    only_start = (v.low == 0) & (v.high == 0)
     total = np.where(np.ldexp(1.0, DIGITS) < winners, winners, 0)
-    terms = np.where(only_start, 1, winners) + total + 2
+    terms = np.where(only_start & (v.error == 0), 1, winners) + total + 2
     size = v.size + v.error
     tilt = np.where(uneven < 1, np.expm1(np.minimum(uneven, 1.0)), 1.0)
     mean = gamma(terms) * size
@@ -196,8 +196,8 @@ def moved(
     leaking = leak * 2 * most + gamma(n_ctx + 3) * (size + leak * most) + TINY * n_ctx
     error = v.error + detour + np.where(is_single, 0.0, mean) + np.where(leak > 0, leaking, 0.0)
     grids = v.grid if is_single else np.full(len(head.columns), UNKNOWN)
-    even = (uneven == 0) & only_start & (v.error == 0)
-    relative = np.where(even, gamma(total + 4) + 2 * leak, inf)
+    even = (uneven < 1) & only_start
+    relative = np.where(even, gamma(total + 4) + 2 * leak + tilt, inf)
     reading = Reading(
         low,
         high,
@@ -214,10 +214,10 @@ def moved(
     for value, column in zip(at_start, head.columns, strict=True):
         for d, c in column.writes:
             added[d] = added.get(d, 0) + value * c
-    return _projected(head, reading, relative, stream), added
+    return _projected(head, reading, (relative, 2 * v.error), stream), added
 
 
-def _projected(head: Head, moved_: Reading, relative: Floats, stream: Stream) -> Written:
+def _projected(head: Head, moved_: Reading, near: tuple[Floats, Floats], stream: Stream) -> Written:
     """Return what the mixed columns add to the directions that they are written to."""
     bias = dict(head.bias)
     by_target: dict[int, list[tuple[int, Number]]] = {}
@@ -228,11 +228,15 @@ def _projected(head: Head, moved_: Reading, relative: Floats, stream: Stream) ->
     one = len(head.columns)
     targets = sorted({*by_target, *constants})
     rows = rows_of([[*by_target.get(t, ()), (one, constants.get(t, Fraction(0)))] for t in targets])
-    return linear(rows, np.array(targets, dtype=np.int64), with_one(moved_), relative)
+    return linear(rows, np.array(targets, dtype=np.int64), with_one(moved_), near)
 
 
-def linear(rows: Rows, targets: object, read: Reading, relative: Floats) -> Written:
-    """Return what rows over columns `read`, the last of which is the constant 1, add."""
+def linear(rows: Rows, targets: object, read: Reading, near: tuple[Floats, Floats]) -> Written:
+    """Return what rows over columns `read`, the last of which is the constant 1, add.
+
+    `near` are the share and the floor of each column's error.
+    """
+    relative, floor = near
     at, value = rows.index, np.abs(rows.value)
     is_read = rows.value != 0
     low = rows.sums(np.minimum(rows.exact * read.low[at], rows.exact * read.high[at]))
@@ -264,6 +268,7 @@ def linear(rows: Rows, targets: object, read: Reading, relative: Floats) -> Writ
         count=count + 1,
         grid=np.where(rows.sums(rows.off)[0] == 0, lowest[0], UNKNOWN),
         relative=np.where(main < relative.shape[-1], padded, inf),
+        floor=floor[:, keeps] * value[:, rows.first],
     )
 
 

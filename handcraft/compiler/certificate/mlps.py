@@ -25,19 +25,20 @@ from handcraft.compiler.certificate.formats import (
     Mask,
 )
 from handcraft.compiler.certificate.intents import Stray, stray
-from handcraft.compiler.certificate.rows import Rows, rows_of
-from handcraft.compiler.certificate.stream import (
+from handcraft.compiler.certificate.readings import (
     SYMBOL,
     UNKNOWN,
     Read,
     Reading,
-    Stream,
     Written,
     constants,
 )
+from handcraft.compiler.certificate.rows import Rows, rows_of
 
 if TYPE_CHECKING:
+    from handcraft.compiler.certificate.activations import Smooth
     from handcraft.compiler.certificate.coordinates import Coordinates
+    from handcraft.compiler.certificate.stream import Stream
     from handcraft.compiler.forms import Direction, Number
     from handcraft.compiler.graph import MlpOp
 
@@ -63,7 +64,9 @@ class Computed:
     is_meant: bool
 
 
-def computed(op: MlpOp, given: Read, stream: Stream, plane: Coordinates) -> Computed:
+def computed(
+    op: MlpOp, given: Read, stream: Stream, plane: Coordinates, smooth: Smooth | None = None
+) -> Computed:
     """Return what an operation adds to the stream.
 
     Args:
@@ -71,6 +74,7 @@ def computed(op: MlpOp, given: Read, stream: Stream, plane: Coordinates) -> Comp
         given: what its neurons read.
         stream: the stream before it.
         plane: compares it with what it is for.
+        smooth: its neurons, where they are no ReLUs.
     """
     added = _at_start(op, stream)
     if not op.neurons:
@@ -83,7 +87,7 @@ def computed(op: MlpOp, given: Read, stream: Stream, plane: Coordinates) -> Comp
         cases = _cases(op, pre, read, stream)
     else:
         cases = scans.cases_of(op.scan, affine, pre, read, stream)
-    written = cases.written(outputs, outputs.targets)
+    written = cases.written(outputs, outputs.targets, smooth)
     found = stray(op, pre, affine, stream, plane)
     if found is not None and (found.output or found.pre.any()):
         written = _strayed(written, found, outputs, stream)

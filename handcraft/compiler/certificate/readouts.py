@@ -10,6 +10,7 @@ import numpy as np
 
 from handcraft.compiler.certificate.coordinates import drift
 from handcraft.compiler.certificate.formats import FORMATS, Floats, gamma, outward
+from handcraft.compiler.certificate.norms import slip
 from handcraft.compiler.certificate.rows import form_rows
 from handcraft.compiler.forms import START, Form
 from handcraft.compiler.graph import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from handcraft.compiler.certificate.coordinates import Coordinates
+    from handcraft.compiler.certificate.norms import Stock
     from handcraft.compiler.certificate.stream import Stream
     from handcraft.compiler.forms import Direction, Number
     from handcraft.compiler.graph import Graph, Line
@@ -58,6 +60,32 @@ def decision(graph: Graph, stream: Stream, plane: Coordinates) -> Decision:
     if off is None:
         return replace(found, is_meant=False)
     return replace(found, error=found.error + off, spent=found.spent + 2 * off) if off else found
+
+
+def beside_mean(found: Decision, graph: Graph, stream: Stream, stock: Stock) -> Decision:
+    """Return what a tied read-out decides on where a norm takes the mean of each row away.
+
+    All operations balance what they write, and positions what the tokens of most models add; what
+    is left is how far rows are from balance, the spread of the sums of the tokens' own rows, and
+    the rounding of the mean. The logit of a token loses the mean times the sum of its row.
+    """
+    sums = [float(sum(c for _, c in form.terms)) for form in _token_forms(graph)]
+    middle = (max(sums) + min(sums)) / 2
+    spread = max(sums) - middle
+    n = stock.pinned.d_model
+    largest = np.maximum(slip(stream, stock.pinned).mean * n, stock.pinned.pair)
+    total = stream.uneven + stream.error.sum(axis=1, keepdims=True) + spread
+    mean = outward(total / n + gamma(n + 8) * largest)[:, 0]
+    off = mean * max(map(abs, sums))
+    return replace(found, error=found.error + off, spent=found.spent + 2 * mean * spread)
+
+
+def logit_bounds(graph: Graph, stream: Stream) -> tuple[float, float]:
+    """Return the least and the largest logit that there can be, up to rounding."""
+    is_tied = isinstance(graph.readout, TokenReadout)
+    forms = _token_forms(graph) if is_tied else readout_forms(graph.readout)
+    found = stream.read(form_rows(forms, stream.index))
+    return float(found.low.min()), float(found.high.max())
 
 
 def _off(graph: Graph, stream: Stream, plane: Coordinates) -> float | None:
@@ -160,18 +188,19 @@ def _number(number: Form, ends: Floats, stream: Stream) -> tuple[Floats, Floats]
     """
     places = np.array([stream.index[d] for d in number.directions])
     weights = np.array([float(c) for _, c in number.terms])
-    off = np.repeat((stream.error[:, places] @ np.abs(weights))[:, None], len(ends), axis=1)
+    each = stream.off(places)
+    off = np.repeat((each @ np.abs(weights))[:, None], len(ends), axis=1)
     bound = np.maximum(np.abs(stream.low[places]), np.abs(stream.high[places]))
     size = np.full(len(ends), float(np.abs(weights) @ bound))
-    uncertain = np.flatnonzero(stream.error[:, places].any(axis=0))
+    uncertain = np.flatnonzero(each.any(axis=0))
     if len(uncertain) == 1:
         main = int(uncertain[0])
         others = Form(tuple(t for i, t in enumerate(number.terms) if i != main))
         beside = stream.read(form_rows([others], stream.index))
         if beside.low[0] == beside.high[0]:
             inner = np.abs(ends - beside.low[0]).max(axis=1)
-            share = stream.relative[:, places[main]][:, None]
-            known = np.isfinite(share)
-            off = np.where(known, np.minimum(off, np.where(known, share, 0.0) * inner), off)
+            weight = abs(weights[main])
+            near = stream.near(places[main : main + 1], inner / weight) * weight
+            off = np.minimum(off, near)
             size = inner + float(beside.mass[0, 0])
     return off, size

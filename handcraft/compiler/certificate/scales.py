@@ -18,6 +18,10 @@ float32 (104) takes the same weights as float64, so both formats run one model; 
 """
 
 
+ALONE = {**VANISHING, "float32": 104, "bfloat16": 104}
+"""The same for weights of one format, which no other has to take."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scaling:
     """How heads are scaled.
@@ -25,10 +29,12 @@ class Scaling:
     Attributes:
         halvings: how often the smallest scale without leak is halved.
         fixed: the scale of every head instead, a power of two.
+        alone: the weights serve one format only.
     """
 
     halvings: int = 0
     fixed: int | None = None
+    alone: bool = False
 
 
 NO_LEAK = Scaling()
@@ -43,7 +49,8 @@ def scale(head: Head, d_head: int, dtype: str, scaling: Scaling) -> Fraction:
     """
     if scaling.fixed is not None:
         return Fraction(scaling.fixed)
-    return _scale(head.gap, d_head, VANISHING[dtype], scaling.halvings)
+    vanishing = ALONE if scaling.alone else VANISHING
+    return _scale(head.gap, d_head, vanishing[dtype], scaling.halvings)
 
 
 @lru_cache(maxsize=256)

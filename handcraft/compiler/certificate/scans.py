@@ -21,11 +21,12 @@ from handcraft.compiler.certificate.formats import (
     gamma,
     outward,
 )
+from handcraft.compiler.certificate.readings import UNKNOWN, Reading
 from handcraft.compiler.certificate.rows import Rows, is_float, is_power_of_two
-from handcraft.compiler.certificate.stream import UNKNOWN, Reading, Stream
 from handcraft.compiler.forms import START, Form, whole
 
 if TYPE_CHECKING:
+    from handcraft.compiler.certificate.stream import Stream
     from handcraft.compiler.graph import MlpOp, Scan
 
 
@@ -81,14 +82,12 @@ def cases_of(scan: Scan, affine: Affine, pre: Rows, read: Reading, stream: Strea
     low, high, doubt = _pre(ends, affine, at_start)
     places = np.array([stream.index[d] for d in form.directions])
     weights = np.array([abs(float(c)) for _, c in form.terms])
-    off = (stream.error[:, places] * weights).sum(axis=1)[:, None] * np.ones(len(ends))
+    off = (stream.off(places) * weights).sum(axis=1)[:, None] * np.ones(len(ends))
     constants = np.abs(pre.exact[_last(pre)])
     is_alone = len(places) == 1
     if is_alone:
         inner = np.abs(ends - float(form.constant)).max(axis=1)
-        share = stream.relative[:, places]
-        known = np.isfinite(share)
-        off = np.where(known, np.minimum(off, np.where(known, share, 0.0) * inner), off)
+        off = np.minimum(off, stream.near(places, inner / weights) * weights)
         size = inner[None, :, None] * np.abs(affine.slope)
     else:
         size = (read.mass - constants)[:, None, :]

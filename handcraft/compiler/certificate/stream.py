@@ -7,9 +7,8 @@ sizes do not add up over its directions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +27,15 @@ from handcraft.compiler.certificate.formats import (
     outward,
     rounded,
 )
-from handcraft.compiler.certificate.rows import Rows, form_rows, is_power_of_two, parts, rows_of
+from handcraft.compiler.certificate.readings import (
+    SYMBOL,
+    UNKNOWN,
+    Read,
+    Reading,
+    Slip,
+    Written,
+)
+from handcraft.compiler.certificate.rows import Rows, form_rows, is_power_of_two, parts
 from handcraft.compiler.certificate.symbols import symbols_of
 from handcraft.compiler.draft import NUMBER, SHARE
 from handcraft.compiler.forms import Form, whole
@@ -37,99 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from handcraft.compiler.forms import Direction, Number
-    from handcraft.compiler.graph import Graph, Writes
-
-UNKNOWN = -FINE
-"""The grid of a number that is on no grid that we know."""
-
-SYMBOL = -1
-"""The group of directions that a symbol decides."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reading:
-    """What rows read from the stream; of arrays without `n_format` the format does not matter.
-
-    Attributes:
-        low: least exact value at an ordinary position, `[n_row]`.
-        high: largest.
-        start: exact value at the start token.
-        size: largest absolute exact value, anywhere.
-        wide: the same where the program has no meaning.
-        error: how far the computed value can be from the exact one, `[n_format, n_row]`.
-        carried: the part of it that what is read was off already.
-        mass: a bound on the sum of the absolute values of the terms.
-        grid: of the exact values.
-    """
-
-    low: Floats
-    high: Floats
-    start: Floats
-    size: Floats
-    wide: Floats
-    error: Floats
-    carried: Floats
-    mass: Floats
-    grid: Integers
-
-    def part(self, first: int, last: int) -> Reading:
-        """Return what some of the rows read."""
-        here = slice(first, last)
-        return Reading(
-            self.low[here],
-            self.high[here],
-            self.start[here],
-            self.size[here],
-            self.wide[here],
-            self.error[:, here],
-            self.carried[:, here],
-            self.mass[:, here],
-            self.grid[here],
-        )
-
-
-class Read(NamedTuple):
-    """Forms as rows, and what they read."""
-
-    rows: Rows
-    reading: Reading
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Written:
-    """What an operation adds to directions `target`, `[n]` or `[n_format, n]`.
-
-    `error` is the whole bound if nothing else adds to the direction in the same sublayer; otherwise
-    `carried` counts, and the rounding of a sum of `count` terms of size `mass`.
-    """
-
-    target: Integers
-    low: Floats
-    high: Floats
-    wide: Floats
-    error: Floats
-    carried: Floats
-    mass: Floats
-    count: Floats
-    grid: Integers
-    relative: Floats
-
-
-def constants(bias: Writes, index: Mapping[Direction, int]) -> Written:
-    """Return what is added everywhere."""
-    rows = rows_of([[(0, value)] for _, value in bias])
-    return Written(
-        target=np.array([index[d] for d, _ in bias], dtype=np.int64),
-        low=rows.exact,
-        high=rows.exact,
-        wide=np.abs(rows.exact),
-        error=rows.off,
-        carried=rows.off,
-        mass=np.abs(rows.value),
-        count=np.ones_like(rows.off),
-        grid=np.where(rows.off[0] == 0, rows.grid[0], UNKNOWN),
-        relative=np.full_like(rows.off, np.inf),
-    )
+    from handcraft.compiler.graph import Graph
 
 
 class Stream:
@@ -141,6 +56,11 @@ class Stream:
         group: the number of each direction's variable, -1 of those that a symbol decides.
         onehot: which variables are one-hots.
         start: the exact values at the start token that are not 0.
+        relative: how far directions can be off as a share of what they hold, `[n_format, n]`.
+        floor: what comes on top of that share.
+        slip: what a norm does to what is read; None without one.
+        uneven: how far the sum of a row can be from what it should be, if each operation adds to
+            one more direction what makes all its writes add up to 0, `[n_format, 1]`.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -163,7 +83,10 @@ class Stream:
         self.low, self.high, self.wide = np.zeros(size), np.zeros(size), np.zeros(size)
         self.at_start = np.zeros(size)
         self.error = np.zeros((len(FORMATS), size))
+        self.slip: Slip | None = None
+        self.uneven = np.zeros((len(FORMATS), 1))
         self.relative = np.full((len(FORMATS), size), np.inf)
+        self.floor = np.zeros((len(FORMATS), size))
         self.grid = np.full(size, FINE, dtype=np.int64)
         self.start_grid = np.full(size, FINE, dtype=np.int64)
         for array in (self.low, self.high, self.wide, self.at_start):
@@ -215,6 +138,32 @@ class Stream:
             if value:
                 total += c * value
         return total
+
+    def off(self, places: Integers) -> Floats:
+        """Return how far directions can be off as they are read, `[n_format, n]`."""
+        error = self.error[:, places]
+        if self.slip is None:
+            return error
+        size = np.maximum(np.abs(self.low[places]), np.abs(self.high[places]))
+        size = np.maximum(size, np.abs(self.at_start[places])) + error
+        return outward(error + self.slip.share * size + self.slip.shift)
+
+    def near(self, places: Integers, size: Floats) -> Floats:
+        """Return how far directions can be off where they hold no more than a size.
+
+        Args:
+            places: the directions, `[n]`.
+            size: of each, or of one in many cases, `[n_case]`.
+
+        Returns:
+            `[n_format, n_case]`, infinite where no share is known.
+        """
+        share, floor = self.relative[:, places], self.floor[:, places]
+        if self.slip is not None:
+            share = share + self.slip.share * (1 + share)
+            floor = floor * (1 + self.slip.share) + self.slip.shift
+        known = np.isfinite(share)
+        return np.where(known, np.where(known, share, 0.0) * size + floor, np.inf)
 
     # Reading ---------------------------------------------------------------------------------
 
@@ -282,10 +231,15 @@ class Stream:
             mass = mass + symbol.sizes(rows, rows.exact).max(axis=1) * (1 + 2 * ROUNDOFF)
             count = count + symbol.terms(rows, rows.exact != 0).max(axis=1)
         mass = outward(np.maximum(mass, rows.sums(weights * start)) + carried)
+        if self.slip is not None:
+            held = rows.sums(weights * (at < len(self.index)))
+            carried = carried + self.slip.share * mass + self.slip.shift * held
+            mass, count = outward(mass + self.slip.mean * held), count + 1
         off = np.maximum(off, rows.sums(rows.off * start))
         count = np.maximum(count, rows.sums((is_read & ((start > 0) | (error > 0))).astype(float)))
         ones = self.low[at] >= 0
         ones &= (self.high[at] <= 1) & (self.grid[at] == 0) & np.isin(self.at_start[at], (0.0, 1.0))
+        ones &= self.slip is None
         plain = is_power_of_two(rows.value) | (ones & (error == 0))
         products = np.minimum.reduceat(plain | ~is_read, rows.first, axis=-1)
         roundings = np.maximum(count - 1, 0) + ~products
@@ -318,7 +272,7 @@ class Stream:
         shape = (len(FORMATS), size)
         low, high, wide = np.zeros(size), np.zeros(size), np.zeros(size)
         final, carried, mass, count = (np.zeros(shape) for _ in range(4))
-        relative = np.full(shape, np.inf)
+        relative, floor = np.full(shape, np.inf), np.zeros(shape)
         grids = np.full(size, FINE, dtype=np.int64)
         for w in written:
             low[w.target] += w.low
@@ -328,8 +282,11 @@ class Stream:
             carried[:, w.target] += w.carried
             mass[:, w.target] += w.mass
             count[:, w.target] += w.count
-            relative[:, w.target] = w.relative
+            relative[:, w.target], floor[:, w.target] = w.relative, w.floor
             grids[w.target] = np.minimum(grids[w.target], w.grid)
+        everything = mass.sum(axis=1, keepdims=True)
+        rounding = gamma(count.max(axis=1, keepdims=True) + 3) * everything
+        self.uneven = outward(self.uneven + 2 * carried.sum(axis=1, keepdims=True) + 2 * rounding)
         several = times > 1
         summed = carried + gamma(count + 1) * mass + TINY * (count + 1)
         summed = np.where((carried == 0) & fits(mass, grids), 0.0, summed)
@@ -344,6 +301,7 @@ class Stream:
         self.error = np.where(touched, after, self.error)
         sole = touched & ~several & is_new
         self.relative = np.where(sole, relative, np.where(touched, np.inf, self.relative))
+        self.floor = np.where(sole, floor, np.where(touched, 0.0, self.floor))
         onehot = self.onehot[self._variable] & touched
         self.low = np.where(onehot, 0.0, self.low + low)
         self.high = np.where(onehot, 1.0, self.high + high)

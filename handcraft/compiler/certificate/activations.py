@@ -1,0 +1,56 @@
+"""How far the neurons of stock software are from ReLU.
+
+GELU of s x, divided by s, comes near to the positive part of x: both are the same beyond
+`SATURATED / s` up to rounding, and nowhere further apart than `FURTHEST / s`, nor than half of |x|.
+GELU by tanh and GELU by erf both keep these bounds (x times the normal distribution's tail is at
+most 0.17).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from handcraft.compiler.certificate.formats import FORMATS, ROUNDOFF, TINY
+
+if TYPE_CHECKING:
+    from handcraft.compiler.certificate.formats import Floats
+
+SATURATED = {"float64": 10.0, "float32": 8.0, "float16": 8.0, "bfloat16": 8.0}
+"""From here on GELU is x or 0, up to rounding."""
+
+FURTHEST = 0.18
+"""GELU is nowhere further from ReLU than this."""
+
+Bend: TypeAlias = Literal["gelu", "gelu_new"]
+
+
+@dataclass(frozen=True, slots=True)
+class Smooth:
+    """Neurons that are GELUs of pre-activations times `sharpness`, divided by it again.
+
+    Attributes:
+        sharpness: a power of two.
+    """
+
+    sharpness: int
+
+    def off(self, low: Floats, high: Floats, slack: Floats) -> Floats:
+        """Return how far activations can be from those of ReLU, `[n_format, ...]`.
+
+        Args:
+            low: least exact pre-activation, `[...]`.
+            high: the largest.
+            slack: how far computed ones can be off, `[n_format, ...]`.
+        """
+        formats = (len(FORMATS), *([1] * low.ndim))
+        u, tiny = ROUNDOFF.reshape(formats), TINY.reshape(formats)
+        bound = np.array([SATURATED[f.name] for f in FORMATS]).reshape(formats) / self.sharpness
+        largest = np.maximum(np.abs(low), np.abs(high)) + slack
+        decided = (low - slack >= bound) | (high + slack <= -bound)
+        near = np.minimum(FURTHEST / self.sharpness, largest / 2)
+        rounding = 8 * u * largest + 4 * tiny
+        off: Floats = rounding + np.where(decided, 0.0, near)
+        return off

@@ -1,0 +1,147 @@
+"""What layer norms do to what sublayers read, in a model whose norms are meant to do nothing.
+
+A norm turns a row x into g (x - m) / sqrt(v + epsilon), m its mean and v its variance. Here g is
+the root of what v + epsilon is expected to be, so that the factor is 1 up to a small share, the
+same for the whole row. Readers cancel m: a reference direction that nothing writes holds -m after
+the norm, and each reader subtracts it as often as the sum of its coefficients says. So what is left
+is a share of what is read, and the rounding of m and of the differences.
+
+Nothing is taken for granted of how software computes m and v, but that m is off by at most
+(n + 8) u max|x| and v by a share of at most (2 n + 16) u: sums in any order, and running means and
+variances (Welford), are better than that.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from handcraft.compiler.certificate.formats import (
+    BEYOND,
+    LARGEST,
+    ROUNDOFF,
+    TINY,
+    Floats,
+    gamma,
+    outward,
+)
+from handcraft.compiler.certificate.readings import SYMBOL, Slip
+
+if TYPE_CHECKING:
+    from handcraft.compiler.certificate.activations import Smooth
+    from handcraft.compiler.certificate.stream import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """How the norms of a model are made to do nothing.
+
+    Attributes:
+        epsilon: what is added to the variance.
+        pair: two constant directions, pair and -pair, that make up the rest of it; 0 without them.
+        d_model: how many directions a row has.
+    """
+
+    epsilon: float
+    pair: float
+    d_model: int
+
+    @property
+    def expected(self) -> float:
+        """What variance and epsilon are expected to add up to, epsilon without a pair."""
+        return 2 * self.pair**2 / self.d_model if self.pair else self.epsilon
+
+    @property
+    def gain(self) -> float:
+        """What normalised rows are multiplied by: the root of `expected`."""
+        return float(np.sqrt(self.expected))
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """What software that is not ours does between the matrices.
+
+    Attributes:
+        pinned: its layer norms.
+        smooth: its neurons; None where they are ReLUs.
+    """
+
+    pinned: Pinned
+    smooth: Smooth | None
+
+
+def slip(stream: Stream, pinned: Pinned) -> Slip:
+    """Return how far norms can move the directions of a stream."""
+    n, u = pinned.d_model, ROUNDOFF
+    squares, total, most = _sizes(stream)
+    balance = total  # the direction that makes rows add up to 0
+    squares = squares + balance**2 + 1
+    held = np.maximum(np.maximum(most, balance), pinned.pair)
+    mean = outward(2 * total / n + gamma(n + 8) * held + TINY)
+    if pinned.pair:
+        off = (squares + n * pinned.epsilon) / (4 * pinned.pair**2) + (n + 8) * u
+    else:
+        off = squares * (1 + 3 * gamma(n + 8)) / n / (2 * pinned.epsilon)
+    share = outward(off + 8 * u)
+    shift = outward(9 * u * mean + 4 * TINY * pinned.gain)
+    beyond = (pinned.epsilon > LARGEST) | (squares + 2 * pinned.pair**2 > LARGEST) | (share > 0.5)
+    return Slip(np.where(beyond, BEYOND, share), np.where(beyond, BEYOND, shift), mean)
+
+
+def normed(stream: Stream, pinned: Pinned | None) -> Stream:
+    """Return a stream as sublayers read it; the same without norms."""
+    if pinned is None:
+        return stream
+    view = copy(stream)
+    view.slip = slip(stream, pinned)
+    return view
+
+
+def left_over(stream: Stream, pinned: Pinned | None) -> Floats:
+    """Return what stays of each direction that is read and taken away, `[n_format, n]`."""
+    if pinned is None:
+        return np.zeros_like(stream.error)
+    return outward(_moved(stream, slip(stream, pinned)))
+
+
+def _moved(stream: Stream, found: Slip) -> Floats:
+    moved: Floats = found.share * _size(stream) + found.shift
+    return moved
+
+
+def _size(stream: Stream) -> Floats:
+    """Return how large what each direction holds can be, errors included, `[n_format, n]`."""
+    exact = np.maximum(np.maximum(np.abs(stream.low), np.abs(stream.high)), np.abs(stream.at_start))
+    size: Floats = exact + stream.error
+    return size
+
+
+def _sizes(stream: Stream) -> tuple[Floats, Floats, Floats]:
+    """Return bounds on the sum of squares, of absolute values, and on the largest of a row.
+
+    Each is `[n_format, 1]`. Of a one-hot variable one direction counts, and the errors of all; what
+    only the token or only the position decides counts as in the worst row of the embeddings.
+    """
+    size, error = _size(stream), stream.error
+    total, squares = np.zeros((len(size), 1)), np.zeros((len(size), 1))
+    for number in np.unique(stream.group[:-1]):
+        if number == SYMBOL:
+            continue
+        here = np.flatnonzero(stream.group[:-1] == number)
+        if stream.onehot[number]:
+            top = size[:, here].max(axis=1, keepdims=True)
+            top = top + error[:, here].sum(axis=1, keepdims=True)
+            total, squares = total + top, squares + top**2
+        else:
+            total = total + size[:, here].sum(axis=1, keepdims=True)
+            squares = squares + (size[:, here] ** 2).sum(axis=1, keepdims=True)
+    for symbol in stream.symbols:
+        start = np.abs(stream.at_start[symbol.places])
+        rows = np.vstack((np.abs(symbol.table), start))
+        off = error[:, symbol.places].max(axis=1, keepdims=True, initial=0.0)
+        total = total + rows.sum(axis=1).max() + off * rows.shape[1]
+        squares = squares + ((rows + off.max()) ** 2).sum(axis=1).max()
+    return outward(squares), outward(total), size[:, :-1].max(axis=1, keepdims=True, initial=0.0)
