@@ -16,6 +16,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "version", "shipped"}),
+    frozenset({"extras"}),
     frozenset({"runtime"}),
     frozenset({"patterns"}),
     frozenset({"language"}),

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple, assert_never
 import numpy as np
 
 from handcraft.errors import HandcraftError
-from handcraft.exporting.extras import extra
 from handcraft.exporting.onnx_graph import Graph
+from handcraft.extras import extra
 from handcraft.runtime.manifest import Manifest, write_manifest
 from handcraft.runtime.storage import MANIFEST
 from handcraft.runtime.weights import ENCODER

@@ -87,6 +87,12 @@ def vocabulary_names(
     return (*tokens, *((START,) if start else ()), *map(_value_name, values))
 
 
+def special_ids(vocabulary: Vocabulary, *, start: bool) -> dict[str, int | None]:
+    """Return the ids of the special tokens, None for those that there are not."""
+    ids = {name: number for number, name in enumerate(vocabulary_names(vocabulary, start=start))}
+    return {f"{role}_id": ids.get(name) for role, name in _roles(vocabulary, start).items()}
+
+
 def _value_name(value: Value) -> str:
     match value:
         case bool():
@@ -212,12 +218,15 @@ def _tokenizer_config(vocabulary: Vocabulary, start: bool, context: int) -> Node
         "clean_up_tokenization_spaces": False,
         "split_special_tokens": True,
     }
-    in_front = _in_front(vocabulary, start)
-    if in_front:
-        config["bos_token"] = config["pad_token"] = in_front[0]
-    if vocabulary.eos is not None:
-        config["eos_token"] = config["pad_token"] = str(vocabulary.eos)
-    return config
+    roles = _roles(vocabulary, start)
+    return {**config, **{role: name for role, name in roles.items() if name}}
+
+
+def _roles(vocabulary: Vocabulary, start: bool) -> dict[str, str]:
+    """Return which token begins, ends and pads a text, empty where none does."""
+    bos = next(iter(_in_front(vocabulary, start)), "")
+    eos = "" if vocabulary.eos is None else str(vocabulary.eos)
+    return {"bos_token": bos, "eos_token": eos, "pad_token": eos or bos}
 
 
 def _written(node: Node) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from handcraft.errors import FileError, HandcraftError
 from handcraft.runtime.arguments import file_path, format_name
+from handcraft.runtime.checkpoint import load_folder
 from handcraft.runtime.manifest import Manifest, read_manifest, write_manifest
 from handcraft.runtime.model import Model
 from handcraft.runtime.weights import FORMATS, Weights, check_names, check_shape, shapes
@@ -85,11 +86,12 @@ def save(model: Model, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str], dtype: Format | None = None) -> Model:
-    """Read a model from a file, in its own format or in `dtype`.
+    """Read a model from a file or an exported folder, in its own format or in `dtype`.
 
     Raises:
         FileError: `bad-path`, `cannot-read`, `bad-file`, `newer-format`.
-        HandcraftError: `bad-dtype`, `bad-weights` where `dtype` cannot hold the weights.
+        HandcraftError: `bad-dtype`, `bad-weights` where `dtype` cannot hold the weights;
+            `missing-extra` for a folder, without the library that reads it.
     """
     source = file_path(path)
     wanted = None if dtype is None else format_name(dtype)
@@ -143,14 +145,17 @@ def _read(source: Path) -> Model:
     """Read a file; whatever is wrong with it becomes one sentence that names the file."""
     try:
         status = source.stat()
+        if stat.S_ISDIR(status.st_mode):
+            return load_folder(source)
         if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
-            raise FileError("cannot-read", f"`{source}` is {kind}")
+            raise FileError("cannot-read", f"`{source}` is no regular file")
         with source.open("rb") as stream:
             return _model(_members(stream, status.st_size))
     except FileError:
         raise
     except HandcraftError as error:
+        if error.code == "missing-extra":
+            raise
         code = "newer-format" if error.code == "newer-format" else "bad-file"
         told = _printable(error.message)
         raise FileError(

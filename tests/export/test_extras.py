@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from handcraft.errors import HandcraftError
-from handcraft.exporting.extras import extra
+from handcraft.extras import extra
 
 
 def test_a_library_that_is_there_is_returned() -> None:

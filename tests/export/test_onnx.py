@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
-from handcraft.exporting import onnx as onnx_export
 from program_files import EVERY
 from runtime_models import number_model, random_model, random_weights, stock_config, table_model
 from source_models import SEQUENCES, random_source_weights, translator
 
 import handcraft
 from handcraft.errors import HandcraftError
+from handcraft.exporting import onnx as onnx_export
 from handcraft.exporting.onnx import onnx_model
 from handcraft.runtime.description import Description
 from handcraft.runtime.encoder_decoder import read_source

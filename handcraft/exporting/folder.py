@@ -1,0 +1,76 @@
+"""Folders that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from handcraft.errors import FileError
+from handcraft.runtime.checkpoint import MANIFEST_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
+    """Write files to a folder of their own, which is there whole or not at all.
+
+    They are written beside the target, under a name that nothing else has, which then takes its
+    place. An earlier export is replaced; any other folder with something in it is not.
+
+    Raises:
+        FileError: `cannot-write`; `exists`.
+    """
+    target = Path(os.path.abspath(target))  # noqa: PTH100  (a link stays a link)
+    _check_free(target)
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _new_folder(target)
+        for name in sorted(files):
+            (temporary / name).write_bytes(files[name])
+        _put(temporary, target)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise FileError("cannot-write", f"cannot write `{target}`: {reason}") from None
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check_free(target: Path) -> None:
+    if target.is_dir() and not target.is_symlink():
+        if any(target.iterdir()) and not (target / MANIFEST_FILE).is_file():
+            message = f"`{target}` is a folder with something else in it"
+            raise FileError("exists", message, help="name a new folder, or an earlier export")
+    elif target.exists() or target.is_symlink():
+        raise FileError("exists", f"`{target}` is there and is no folder", help="name a new folder")
+
+
+def _new_folder(target: Path) -> Path:
+    for number in count():
+        temporary = target.with_name(f".{target.name}.{number}.tmp")
+        with suppress(FileExistsError):
+            temporary.mkdir()
+            return temporary
+    raise AssertionError("numbers do not end")
+
+
+def _put(temporary: Path, target: Path) -> None:
+    """Let a folder take the place of another one, which is put back if that fails."""
+    if not target.exists():
+        temporary.rename(target)
+        return
+    old = _new_folder(target)
+    target.replace(old / target.name)
+    try:
+        temporary.rename(target)
+    except OSError:
+        (old / target.name).replace(target)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,95 @@
+"""Reads a model back from a folder that was exported: arrays as safetensors beside the manifest.
+
+The arrays of a stock GPT-2 have the prefix of Hugging Face's names, rows for what only its own
+vocabulary has, and its unembedding names no values; all this is taken away again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from handcraft.errors import HandcraftError
+from handcraft.extras import extra
+from handcraft.runtime.manifest import read_manifest
+from handcraft.runtime.model import Model
+from handcraft.runtime.weights import Weights, check_names, check_shape, shapes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from handcraft.runtime.config import Config
+    from handcraft.runtime.manifest import Manifest
+    from handcraft.runtime.weights import Array
+
+MANIFEST_FILE = "handcraft.json"
+ARRAYS_FILE = "model.safetensors"
+
+PREFIX = "transformer."
+"""What Hugging Face puts in front of the names of GPT-2's arrays, the unembedding's left out."""
+
+UNEMBEDDING = "lm_head.weight"
+
+LONGEST_MANIFEST = 1 << 26
+"""Bytes of JSON that a folder may have."""
+
+
+def load_folder(folder: Path) -> Model:
+    """Read a model from an exported folder.
+
+    Raises:
+        HandcraftError: `missing-extra`; `bad-file` and others where something does not fit.
+        OSError: where a file cannot be read.
+    """
+    manifest = _manifest(folder)
+    arrays = _arrays(folder)
+    if any(name.startswith(PREFIX) for name in arrays):
+        arrays = _own(arrays, manifest.config)
+    expected = shapes(manifest.config)
+    check_names(expected, arrays)
+    for name in sorted(arrays):
+        check_shape(name, expected[name], arrays[name].shape)
+    weights = Weights(manifest.config, arrays)
+    return Model(weights, manifest.vocabulary, manifest.description, manifest.source_vocabulary)
+
+
+def _manifest(folder: Path) -> Manifest:
+    path = folder / MANIFEST_FILE
+    if not path.is_file():
+        _refuse(f"it is a folder without `{MANIFEST_FILE}`, which says what numbers mean")
+    if path.stat().st_size > LONGEST_MANIFEST:
+        _refuse(f"`{MANIFEST_FILE}` is longer than {LONGEST_MANIFEST} bytes")
+    try:
+        return read_manifest(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        _refuse(f"`{MANIFEST_FILE}` is no text")
+
+
+def _arrays(folder: Path) -> dict[str, Array]:
+    path = folder / ARRAYS_FILE
+    if not path.is_file():
+        _refuse(f"it is a folder without `{ARRAYS_FILE}`")
+    reader = extra("safetensors.numpy")
+    library = extra("safetensors")
+    try:
+        arrays: dict[str, Array] = reader.load_file(path)
+    except (library.SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        _refuse(f"`{ARRAYS_FILE}` cannot be read: {error}")
+    return arrays
+
+
+def _own(arrays: dict[str, Array], config: Config) -> dict[str, Array]:
+    """Return the arrays of a `GPT2LMHeadModel` under our names, without rows that we have not."""
+    own = {name.removeprefix(PREFIX): array for name, array in arrays.items()}
+    wte, head = own.get("wte.weight"), own.get(UNEMBEDDING)
+    if wte is not None:
+        own["wte.weight"] = wte[: config.n_vocab]
+    if head is not None and config.tied:
+        del own[UNEMBEDDING]
+    elif head is not None:
+        has_values = config.readout == "values"
+        own[UNEMBEDDING] = head[config.n_vocab :] if has_values else head[: config.n_out]
+    return own
+
+
+def _refuse(message: str) -> NoReturn:
+    raise HandcraftError("bad-file", message)
