@@ -14,6 +14,7 @@ from handcraft.version import __version__ as __version__
 if TYPE_CHECKING:
     from handcraft.compiler.patterns.program import pattern as pattern
     from handcraft.compiler.pipeline import compile as compile
+    from handcraft.exporting.export import export as export
     from handcraft.language.program import Program as Program
     from handcraft.language.program import parse as parse
     from handcraft.runtime.model import Model as Model
@@ -23,6 +24,7 @@ HOMES = {
     "Model": "handcraft.runtime.model",
     "Program": "handcraft.language.program",
     "compile": "handcraft.compiler.pipeline",
+    "export": "handcraft.exporting.export",
     "load": "handcraft.runtime.storage",
     "parse": "handcraft.language.program",
     "pattern": "handcraft.compiler.patterns.program",
@@ -35,6 +37,7 @@ __all__ = [
     "Program",
     "__version__",
     "compile",
+    "export",
     "load",
     "parse",
     "pattern",

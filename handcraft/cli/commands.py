@@ -8,6 +8,7 @@ from handcraft.cli.check import check
 from handcraft.cli.compile import compile_
 from handcraft.cli.complete import complete
 from handcraft.cli.explain import explain
+from handcraft.cli.export import export
 from handcraft.cli.pattern import pattern
 from handcraft.cli.run import run
 from handcraft.cli.telling import Commands
@@ -20,5 +21,5 @@ def handcraft() -> None:
     """Compile programs in a small RASP-like language to exact transformer weights."""
 
 
-for command in (compile_, pattern, complete, run, check, explain):
+for command in (compile_, pattern, complete, run, check, explain, export):
     handcraft.add_command(command)

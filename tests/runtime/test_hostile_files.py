@@ -64,7 +64,7 @@ def test_a_file_of_a_newer_format_says_so(tmp_path: Path) -> None:
 def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"cannot read .*: no such file or directory"):
         load(tmp_path / "nothing.npz")
-    with pytest.raises(FileError, match="is a folder without `handcraft.json`"):
+    with pytest.raises(FileError, match=r"is a folder without `handcraft\.json`"):
         load(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileError, match="is no regular file"):

@@ -6,9 +6,11 @@ same for the whole row. Readers cancel m: a reference direction that nothing wri
 the norm, and each reader subtracts it as often as the sum of its coefficients says. So what is left
 is a share of what is read, and the rounding of m and of the differences.
 
-Nothing is taken for granted of how software computes m and v, but that m is off by at most
+Of how software computes m and v nothing is taken for granted but that m is off by at most
 (n + 8) u max|x| and v by a share of at most (2 n + 16) u: sums in any order, and running means and
-variances (Welford), are better than that.
+variances (Welford), are better than that. Other operations, the root included, round once each. So
+a variance that is less than half a unit in the last place of a large epsilon, a power of four, is
+lost, the factor is exactly 1, and nothing but the difference x - m is rounded.
 """
 
 from __future__ import annotations
@@ -82,11 +84,14 @@ def slip(stream: Stream, pinned: Pinned) -> Slip:
     held = np.maximum(np.maximum(most, balance), pinned.pair)
     mean = outward(2 * total / n + gamma(n + 8) * held + TINY)
     if pinned.pair:
-        off = (squares + n * pinned.epsilon) / (4 * pinned.pair**2) + (n + 8) * u
+        off = (squares + n * pinned.epsilon) / (4 * pinned.pair**2) + (n + 16) * u
+        shift = 9 * u * mean + 4 * TINY * pinned.gain
     else:
-        off = squares * (1 + 3 * gamma(n + 8)) / n / (2 * pinned.epsilon)
-    share = outward(off + 8 * u)
-    shift = outward(9 * u * mean + 4 * TINY * pinned.gain)
+        variance = squares * (1 + 3 * gamma(n + 8)) / n
+        is_lost = variance < u * pinned.epsilon
+        off = np.where(is_lost, u, variance / (2 * pinned.epsilon) + 8 * u)
+        shift = np.where(is_lost, 2, 9) * u * mean + 4 * TINY * pinned.gain
+    share, shift = outward(off), outward(shift)
     beyond = (pinned.epsilon > LARGEST) | (squares + 2 * pinned.pair**2 > LARGEST) | (share > 0.5)
     return Slip(np.where(beyond, BEYOND, share), np.where(beyond, BEYOND, shift), mean)
 

@@ -29,12 +29,12 @@ class Scaling:
     Attributes:
         halvings: how often the smallest scale without leak is halved.
         fixed: the scale of every head instead, a power of two.
-        alone: the weights serve one format only.
+        alone: the one format that the weights are made for, whatever format runs them.
     """
 
     halvings: int = 0
     fixed: int | None = None
-    alone: bool = False
+    alone: str | None = None
 
 
 NO_LEAK = Scaling()
@@ -49,8 +49,8 @@ def scale(head: Head, d_head: int, dtype: str, scaling: Scaling) -> Fraction:
     """
     if scaling.fixed is not None:
         return Fraction(scaling.fixed)
-    vanishing = ALONE if scaling.alone else VANISHING
-    return _scale(head.gap, d_head, vanishing[dtype], scaling.halvings)
+    vanishing = VANISHING[dtype] if scaling.alone is None else ALONE[scaling.alone]
+    return _scale(head.gap, d_head, vanishing, scaling.halvings)
 
 
 @lru_cache(maxsize=256)

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from handcraft.runtime.certificate import Certificate, Verdict
     from handcraft.runtime.config import Config
 
-SCALING = Scaling(alone=True)
-"""Weights of a stock model serve the one format that they are in."""
-
 LayerNorm: TypeAlias = Literal["epsilon", "pair"]
 
 EPSILON = 2.0**40
@@ -104,6 +101,7 @@ class _Form:
     placed: Placed
     shape: Shape
     config: Config
+    scaling: Scaling
     stock: Stock
     certificate: Certificate
 
@@ -119,6 +117,7 @@ def _forms(compiled: Compiled, layer_norm: LayerNorm, activation: Activation) ->
     is_pair = layer_norm == "pair"
     shape = shape_of(compiled.placed, has_pair=is_pair)
     placed = widened(compiled.placed, shape)
+    scaling = Scaling(alone=compiled.model.parameters.dtype.name)
     has_neurons = any(layer.mlps for layer in placed.layers)
     for sharpness in SHARPEST if activation != "relu" and has_neurons else SHARPEST[:1]:
         smooth = None if activation == "relu" else Smooth(sharpness)
@@ -133,7 +132,8 @@ def _forms(compiled: Compiled, layer_norm: LayerNorm, activation: Activation) ->
                 layer_norm_epsilon=pinned.epsilon,
             )
             way = Stock(pinned, smooth)
-            yield _Form(placed, shape, config, way, certify(placed, config, SCALING, way))
+            proved = certify(placed, config, scaling, way)
+            yield _Form(placed, shape, config, scaling, way, proved)
 
 
 def _best(forms: Iterator[_Form], dtype: str) -> _Form:
@@ -155,12 +155,12 @@ def _merit(verdict: Verdict) -> tuple[bool, float]:
 def _made(compiled: Compiled, form: _Form) -> StockModel:
     header, model = compiled.program.typed.header, compiled.model
     dtype = model.parameters.dtype.name
-    found = bounds(form.placed, form.config, SCALING, form.stock)
+    found = bounds(form.placed, form.config, form.scaling, form.stock)
     low = _below(logit_bounds(form.placed.graph, found.stream), float(form.placed.graph.margin))
     never = {} if model.description.kind == "output" else _never(model)
     smooth = form.stock.smooth
     arrays = stock_arrays(
-        assemble(form.placed, header, dtype, SCALING).arrays,
+        assemble(form.placed, header, dtype, form.scaling).arrays,
         form.config,
         form.shape,
         form.stock.pinned,
@@ -232,7 +232,7 @@ def _check(config: Config, layer_norm: object, activation: object) -> None:
 
 
 def _refused(form: _Form, dtype: str, layer_norm: LayerNorm) -> ProgramError:
-    error = refusal(form.placed, form.config, dtype, SCALING, form.stock)
+    error = refusal(form.placed, form.config, dtype, form.scaling, form.stock)
     ways = ["a wider format", "a smaller context"]
     if layer_norm == "epsilon":
         ways.insert(0, "`pair` as layer norm")
