@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from handcraft.compiler.place import PlacedLayer
 from handcraft.runtime.config import LayerConfig
@@ -15,6 +15,12 @@ NARROW = 16
 """Heads are as wide as a power of this. Some attention kernels scale queries and keys by the fourth
 root of the width before their product, and others divide by its square root after it: of a power
 of 16 both are powers of two, which round nothing."""
+
+MlpWidth: TypeAlias = Literal["needed", "usual"]
+"""Neurons of each layer: as many as one of them needs, or `USUAL` times the width of the stream."""
+
+USUAL = 4
+"""How much wider than the stream an MLP is in GPT-2, and in software that knows no other width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ class Shape:
         return self.n_head * self.d_head
 
 
-def shape_of(placed: Placed, *, has_pair: bool) -> Shape:
+def shape_of(placed: Placed, *, has_pair: bool, mlp_width: MlpWidth = "needed") -> Shape:
     """Return the smallest stock shape that holds a placed graph."""
     own = placed.d_model
     directions = own + (5 if has_pair else 3)
@@ -55,11 +61,15 @@ def shape_of(placed: Placed, *, has_pair: bool) -> Shape:
     d_head = NARROW
     while d_head < widest:
         d_head *= NARROW
-    most = max((size.n_head for size in placed.sizes), default=1)
+    n_head = max((-(-directions // d_head), *(size.n_head for size in placed.sizes)))
+    d_mlp = max((1, *(size.d_mlp for size in placed.sizes)))
+    if mlp_width == "usual":
+        n_head = max(n_head, -(-d_mlp // (USUAL * d_head)))
+        d_mlp = USUAL * n_head * d_head
     return Shape(
-        n_head=max(1, most, -(-directions // d_head)),
+        n_head=n_head,
         d_head=d_head,
-        d_mlp=max(1, *(size.d_mlp for size in placed.sizes)) if placed.sizes else 1,
+        d_mlp=d_mlp,
         n_layer=max(1, len(placed.sizes)),
         reference=own,
         balance=own + 1,

@@ -13,7 +13,7 @@ from handcraft.compiler.certificate.certify import bounds, certify, refusal
 from handcraft.compiler.certificate.norms import Pinned, Stock
 from handcraft.compiler.certificate.readouts import logit_bounds
 from handcraft.compiler.certificate.scales import Scaling
-from handcraft.compiler.stock.shape import shape_of, widened
+from handcraft.compiler.stock.shape import MlpWidth, shape_of, widened
 from handcraft.compiler.stock.weights import stock_arrays
 from handcraft.errors import HandcraftError, ProgramError
 from handcraft.runtime.config import Activation
@@ -68,6 +68,7 @@ def stock(
     *,
     layer_norm: LayerNorm = "epsilon",
     activation: Activation = "gelu_new",
+    mlp_width: MlpWidth = "needed",
     allow_unproved: bool = False,
 ) -> StockModel:
     """Return the model of a compiled program as a stock GPT-2 holds it.
@@ -80,15 +81,17 @@ def stock(
         layer_norm: `epsilon` drowns the variance in a large epsilon; `pair` pins it by two large
             constants, for software whose epsilon is 1e-5.
         activation: of the neurons.
+        mlp_width: `needed` makes layers as wide as one of them has to be; `usual` four times as
+            wide as the stream, for software that knows no other width.
         allow_unproved: return also what cannot be proved in the format of the weights.
 
     Raises:
         HandcraftError: `not-stock` for a model that no GPT-2 is; `bad-option`.
         ProgramError: `format` where the form cannot be proved in the format of the weights.
     """
-    _check(compiled.model.config, layer_norm, activation)
+    _check(compiled.model.config, layer_norm, activation, mlp_width)
     dtype = compiled.model.parameters.dtype.name
-    best = _best(_forms(compiled, layer_norm, activation), dtype)
+    best = _best(_forms(compiled, layer_norm, activation, mlp_width), dtype)
     if not (best.verdict(dtype).proved or allow_unproved):
         raise _refused(best, dtype, layer_norm)
     return _made(compiled, best)
@@ -112,10 +115,12 @@ class _Form:
         return found
 
 
-def _forms(compiled: Compiled, layer_norm: LayerNorm, activation: Activation) -> Iterator[_Form]:
+def _forms(
+    compiled: Compiled, layer_norm: LayerNorm, activation: Activation, mlp_width: MlpWidth
+) -> Iterator[_Form]:
     """Yield the ways, the first first."""
     is_pair = layer_norm == "pair"
-    shape = shape_of(compiled.placed, has_pair=is_pair)
+    shape = shape_of(compiled.placed, has_pair=is_pair, mlp_width=mlp_width)
     placed = widened(compiled.placed, shape)
     scaling = Scaling(alone=compiled.model.parameters.dtype.name)
     has_neurons = any(layer.mlps for layer in placed.layers)
@@ -213,12 +218,14 @@ def _own(shape: Shape, config: Config) -> Iterator[ResidualVariable]:
         yield ResidualVariable(f"{name} (stock)", place, ("value",), meaning, None, layers)
 
 
-def _check(config: Config, layer_norm: object, activation: object) -> None:
+def _check(config: Config, layer_norm: object, activation: object, mlp_width: object) -> None:
     if layer_norm not in get_args(LayerNorm):
         raise HandcraftError("bad-option", f"a layer norm is epsilon or pair, not `{layer_norm}`")
     if activation not in get_args(Activation):
         names = ", ".join(get_args(Activation))
         raise HandcraftError("bad-option", f"an activation is {names}, not `{activation}`")
+    if mlp_width not in get_args(MlpWidth):
+        raise HandcraftError("bad-option", f"an MLP width is needed or usual, not `{mlp_width}`")
     what = None
     if config.encoder is not None:
         what = "it has an encoder"
