@@ -6,14 +6,16 @@ import json
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never, get_args
 
 from handcraft.compiler.recompile import recompile
-from handcraft.compiler.stock.stock import StockModel, stock
 from handcraft.errors import HandcraftError
 from handcraft.exporting.card import CARD_FILE, gpt2_card, native_card
 from handcraft.exporting.folder import write_folder
 from handcraft.exporting.gpt2 import added_values, generation_config, gpt2_arrays, gpt2_config
+from handcraft.exporting.hooks import hook_names, hooks_json
 from handcraft.exporting.onnx import onnx_model
 from handcraft.exporting.safetensors import safetensors_bytes
+from handcraft.exporting.stocked import is_stock, stocked
 from handcraft.exporting.tokenizer import tokenizer_files
+from handcraft.exporting.torch import nanogpt, nanogpt_files, torch_files
 from handcraft.runtime.arguments import file_path
 from handcraft.runtime.checkpoint import ARRAYS_FILE, MANIFEST_FILE
 from handcraft.runtime.manifest import Manifest, write_manifest
@@ -22,10 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from handcraft.compiler.stock.stock import LayerNorm
+    from handcraft.compiler.stock.stock import LayerNorm, StockModel
     from handcraft.runtime.certificate import Certificate
     from handcraft.runtime.config import Activation
     from handcraft.runtime.model import Model
+
+NO_NANOGPT = frozenset(
+    ("not-nanogpt", "not-stock", "format", "no-program", "other-weights", "other-vocabulary")
+)
+"""The errors of models that no nanoGPT can hold."""
 
 Target: TypeAlias = Literal["gpt2", "transformer-lens", "onnx", "safetensors", "torch"]
 
@@ -43,8 +50,9 @@ def export(
     """Write a model to a folder that other software loads, whole or not at all.
 
     `gpt2` and `transformer-lens` give a stock GPT-2 with layer norms and GELU, for Hugging Face's
-    `from_pretrained`; its certificate is its own. `onnx`, `safetensors` and `torch` hold the
-    weights as they are, of every program.
+    `from_pretrained`, the second with the names of all hooks; its certificate is its own. `onnx`,
+    `safetensors` and `torch` hold the weights as they are, of every program; `torch` also under
+    nanoGPT's names where that can hold it.
 
     Args:
         model: as compiled or loaded; for a stock GPT-2 it must carry its program.
@@ -61,52 +69,34 @@ def export(
 
     Raises:
         HandcraftError: `bad-option`; `missing-extra`; `not-stock` where no GPT-2 can hold the
-            program; as `recompile`; `format` where the stock form is not proved.
+            program; those of `recompile`; `format` where the stock form is not proved.
         FileError: `cannot-write`, `exists`, `bad-path`.
     """
     folder = file_path(path)
-    _check(to, layer_norm=layer_norm, activation=activation, patterns=patterns)
+    _check(model, to, layer_norm=layer_norm, activation=activation, patterns=patterns)
     files: Mapping[str, bytes]
     match to:
         case "gpt2" | "transformer-lens":
-            made = stock_of(
+            made = stocked(
                 model,
-                layer_norm=layer_norm or "epsilon",
-                activation=activation or "gelu_new",
+                layer_norm or "epsilon",
+                activation or "gelu_new",
                 allow_unproved=allow_unproved,
             )
-            files, model = gpt2_files(made), made.model
+            model = made.model
+            files = gpt2_files(made)
+            if to == "transformer-lens":
+                files = {**files, "hooks.json": _json(hooks_json(hook_names(made))).encode()}
         case "onnx":
-            files = {"model.onnx": onnx_model(model, patterns=patterns), **_told(model, "onnx")}
+            files = {"model.onnx": onnx_model(model, patterns=patterns), **_told(model, to)}
         case "safetensors":
-            arrays = safetensors_bytes(model.weights)
-            files = {ARRAYS_FILE: arrays, **_told(model, "safetensors")}
+            files = {ARRAYS_FILE: safetensors_bytes(model.weights), **_told(model, to)}
         case "torch":
-            raise NotImplementedError
+            files = {**torch_files(model), **_nanogpt(model), **_told(model, to)}
         case _:
             assert_never(to)
     write_folder(folder, files)
     return model.certificate
-
-
-def stock_of(
-    model: Model,
-    *,
-    layer_norm: LayerNorm = "epsilon",
-    activation: Activation = "gelu_new",
-    allow_unproved: bool = False,
-) -> StockModel:
-    """Return a model as a stock GPT-2; raises as `recompile` and `stock`."""
-    if model.config.layer_norm:
-        message = "this model is in the form of a stock GPT-2 already"
-        help_ = "copy its folder, or export the model that it was made from"
-        raise HandcraftError("not-stock", message, help=help_)
-    return stock(
-        recompile(model),
-        layer_norm=layer_norm,
-        activation=activation,
-        allow_unproved=allow_unproved,
-    )
 
 
 def gpt2_files(made: StockModel) -> dict[str, bytes]:
@@ -128,6 +118,16 @@ def gpt2_files(made: StockModel) -> dict[str, bytes]:
     return {ARRAYS_FILE: arrays, **{name: text.encode() for name, text in texts.items()}}
 
 
+def _nanogpt(model: Model) -> dict[str, bytes]:
+    """Return the files of a nanoGPT, none where it cannot hold the program."""
+    try:
+        return nanogpt_files(nanogpt(recompile(model)))
+    except HandcraftError as error:
+        if error.code not in NO_NANOGPT:
+            raise
+        return {}
+
+
 def _told(model: Model, to: Target) -> dict[str, bytes]:
     """Return the files that say what a native model's numbers mean."""
     return {
@@ -146,12 +146,17 @@ def _json(members: object) -> str:
     return json.dumps(members, indent=2, sort_keys=True) + "\n"
 
 
-def _check(to: object, *, layer_norm: object, activation: object, patterns: bool) -> None:
+def _check(
+    model: Model, to: object, *, layer_norm: object, activation: object, patterns: bool
+) -> None:
     if to not in get_args(Target):
         message = f"a format is one of {', '.join(get_args(Target))}, not `{to}`"
         raise HandcraftError("bad-option", message)
-    is_stock = to in ("gpt2", "transformer-lens")
-    if not is_stock and (layer_norm is not None or activation is not None):
+    has_form = to in ("gpt2", "transformer-lens")
+    if has_form and is_stock(model) and (layer_norm or activation):
+        message = "this model is a stock GPT-2 already, and keeps its form"
+        raise HandcraftError("bad-option", message, help="export the model that it was made from")
+    if not has_form and (layer_norm is not None or activation is not None):
         message = f"`{to}` holds the weights as they are, without layer norms"
         raise HandcraftError("bad-option", message, help="leave `layer_norm` and `activation` out")
     if patterns and to != "onnx":

@@ -18,7 +18,13 @@ Known: TypeAlias = Model | StockModel
 """A model, stock or not."""
 
 
-def stocked(known: Known, layer_norm: LayerNorm, activation: Activation) -> StockModel:
+def stocked(
+    known: Known,
+    layer_norm: LayerNorm,
+    activation: Activation,
+    *,
+    allow_unproved: bool = False,
+) -> StockModel:
     """Return a stock model as it is, and any other model made one.
 
     Raises:
@@ -27,7 +33,12 @@ def stocked(known: Known, layer_norm: LayerNorm, activation: Activation) -> Stoc
     if isinstance(known, StockModel):
         return known
     if not is_stock(known):
-        return stock(recompile(known), layer_norm=layer_norm, activation=activation)
+        return stock(
+            recompile(known),
+            layer_norm=layer_norm,
+            activation=activation,
+            allow_unproved=allow_unproved,
+        )
     if not known.config.tied:
         raise HandcraftError(
             "not-stock",

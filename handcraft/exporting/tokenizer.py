@@ -88,9 +88,18 @@ def vocabulary_names(
 
 
 def special_ids(vocabulary: Vocabulary, *, start: bool) -> dict[str, int | None]:
-    """Return the ids of the special tokens, None for those that there are not."""
+    """Return the ids of the special tokens for a model's config, None for those there are not.
+
+    What pads texts is `eos` or nothing there: generation without an attention mask would take the
+    token that a text begins with for padding, and hide it.
+    """
     ids = {name: number for number, name in enumerate(vocabulary_names(vocabulary, start=start))}
-    return {f"{role}_id": ids.get(name) for role, name in _roles(vocabulary, start).items()}
+    roles = _roles(vocabulary, start)
+    return {
+        "bos_token_id": ids.get(roles["bos_token"]),
+        "eos_token_id": ids.get(roles["eos_token"]),
+        "pad_token_id": ids.get(roles["eos_token"]),
+    }
 
 
 def _value_name(value: Value) -> str:

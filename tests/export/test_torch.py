@@ -188,7 +188,7 @@ def test_what_cannot_be_proved_in_float32_is_refused_at_its_place() -> None:
 
 def test_what_cannot_be_proved_is_made_if_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stock_form, "PAIRS", stock_form.PAIRS[:1])
-    monkeypatch.setattr(stock_form, "SHARPEST", stock_form.SHARPEST[:1])
+    monkeypatch.setattr(stock_form, "SHARPNESS", stock_form.SHARPNESS[:1])
     compiled = recompile(handcraft.compile(parity(34)))
     certificate = nanogpt(compiled, allow_unproved=True).model.certificate
     assert certificate is not None

@@ -38,8 +38,11 @@ EPSILON = 2.0**40
 USUAL_EPSILON = 1e-5
 """GPT-2's own."""
 
-SHARPEST = (2**3, 2**6, 2**9, 2**12, 2**16, 2**20, 2**24)
+SHARPNESS = (2**3, 2**6, 2**9, 2**12, 2**16, 2**20, 2**24)
 """How much neurons are sharpened, the first first."""
+
+SHARP = 2**16
+"""Sharp enough for anything but the least numbers: so the pair is looked for."""
 
 PAIRS = tuple(2.0**k for k in (12, 13, 14, 15, 16, 11, 10, 17, 18, 19, 20, 9, 8))
 """Sizes of the pair, the first first: 4096 is about best where numbers are small and whole."""
@@ -90,10 +93,10 @@ def stock(
         ProgramError: `format` where the form cannot be proved in the format of the weights.
     """
     _check(compiled.model.config, layer_norm, activation, mlp_width)
-    dtype = compiled.model.parameters.dtype.name
-    best = _best(_forms(compiled, layer_norm, activation, mlp_width), dtype)
-    if not (best.verdict(dtype).proved or allow_unproved):
-        raise _refused(best, dtype, layer_norm)
+    shape = shape_of(compiled.placed, has_pair=layer_norm == "pair", mlp_width=mlp_width)
+    best = _best(compiled, shape, layer_norm, activation)
+    if not (best.verdict.proved or allow_unproved):
+        raise _refused(best, compiled.model.parameters.dtype.name, layer_norm)
     return _made(compiled, best)
 
 
@@ -107,54 +110,56 @@ class _Form:
     scaling: Scaling
     stock: Stock
     certificate: Certificate
-
-    def verdict(self, dtype: str) -> Verdict:
-        """Return what was proved for a format."""
-        found = self.certificate.verdict(dtype)
-        assert found is not None, "every format has a verdict"
-        return found
+    verdict: Verdict
 
 
-def _forms(
-    compiled: Compiled, layer_norm: LayerNorm, activation: Activation, mlp_width: MlpWidth
-) -> Iterator[_Form]:
-    """Yield the ways, the first first."""
-    is_pair = layer_norm == "pair"
-    shape = shape_of(compiled.placed, has_pair=is_pair, mlp_width=mlp_width)
+def _best(compiled: Compiled, shape: Shape, layer_norm: LayerNorm, activation: Activation) -> _Form:
+    """Return a form that is good enough, or else the one whose errors use up least."""
     placed = widened(compiled.placed, shape)
-    scaling = Scaling(alone=compiled.model.parameters.dtype.name)
-    has_neurons = any(layer.mlps for layer in placed.layers)
-    for sharpness in SHARPEST if activation != "relu" and has_neurons else SHARPEST[:1]:
-        smooth = None if activation == "relu" else Smooth(sharpness)
-        for pair in PAIRS if is_pair else (0.0,):
-            pinned = Pinned(USUAL_EPSILON if is_pair else EPSILON, pair, shape.d_model)
-            config = replace(
-                compiled.model.config,
-                d_model=shape.d_model,
-                layers=placed.sizes,
-                activation=activation,
-                layer_norm=True,
-                layer_norm_epsilon=pinned.epsilon,
-            )
-            way = Stock(pinned, smooth)
-            proved = certify(placed, config, scaling, way)
-            yield _Form(placed, shape, config, scaling, way, proved)
+    bends = activation != "relu" and any(layer.mlps for layer in placed.layers)
+    pair = 0.0
+    if layer_norm == "pair":
+        sharp = Smooth(SHARP) if bends else None
+        sized = (
+            _form(compiled, placed, shape, Pinned(USUAL_EPSILON, k, shape.d_model), sharp)
+            for k in PAIRS
+        )
+        pair = _first(sized).stock.pinned.pair
+    epsilon = USUAL_EPSILON if pair else EPSILON
+    pinned = Pinned(epsilon, pair, shape.d_model)
+    smooth = [Smooth(sharpness) for sharpness in SHARPNESS] if bends else [None]
+    form = _first(_form(compiled, placed, shape, pinned, each) for each in smooth)
+    return replace(form, config=replace(form.config, activation=activation))
 
 
-def _best(forms: Iterator[_Form], dtype: str) -> _Form:
-    """Return the first form that is good enough, or else the one that uses up least."""
+def _form(
+    compiled: Compiled, placed: Placed, shape: Shape, pinned: Pinned, smooth: Smooth | None
+) -> _Form:
+    """Return one form, with what is proved of it."""
+    dtype = compiled.model.parameters.dtype.name
+    config = replace(
+        compiled.model.config,
+        d_model=shape.d_model,
+        layers=placed.sizes,
+        layer_norm=True,
+        layer_norm_epsilon=pinned.epsilon,
+    )
+    scaling, way = Scaling(alone=dtype), Stock(pinned, smooth)
+    certificate = certify(placed, config, scaling, way)
+    verdict = certificate.verdict(dtype)
+    assert verdict is not None, "every format has a verdict"
+    return _Form(placed, shape, config, scaling, way, certificate, verdict)
+
+
+def _first(forms: Iterator[_Form]) -> _Form:
+    """Return the first that is good enough, or else the one whose errors use up least."""
     best = next(forms)
-    while not (best.verdict(dtype).proved and best.verdict(dtype).spent <= ENOUGH):
+    while not best.verdict.proved or best.verdict.spent > ENOUGH:
         other = next(forms, None)
         if other is None:
             break
-        if _merit(other.verdict(dtype)) < _merit(best.verdict(dtype)):
-            best = other
+        best = min(best, other, key=lambda form: (not form.verdict.proved, form.verdict.spent))
     return best
-
-
-def _merit(verdict: Verdict) -> tuple[bool, float]:
-    return not verdict.proved, verdict.spent
 
 
 def _made(compiled: Compiled, form: _Form) -> StockModel:
