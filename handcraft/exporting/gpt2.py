@@ -1,8 +1,9 @@
 """A stock model -> the config and the arrays of Hugging Face's GPT-2, under its own names.
 
 The vocabulary of an `output` program is its tokens, the start token if there is one, and behind
-them its values, which only an unembedding of its own produces. What is never produced has a logit
-below all others.
+them its values, which only an unembedding of its own produces. All others are tied, but for logits
+that are too large beside what a residual stream holds. What is never produced has a logit below all
+others.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def generation_config(stock: StockModel) -> dict[str, Json]:
 
 
 def gpt2_arrays(stock: StockModel) -> dict[str, Array]:
-    """Return the arrays of a `GPT2LMHeadModel`; `lm_head.weight` only if it is not tied."""
+    """Return the arrays of a `GPT2LMHeadModel`; `lm_head.weight` where it is not tied."""
     model = stock.model
     arrays = {
         f"{PREFIX}{name}": array for name, array in model.weights.items() if name != UNEMBEDDING

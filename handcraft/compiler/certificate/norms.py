@@ -45,11 +45,13 @@ class Pinned:
         epsilon: what is added to the variance.
         pair: two constant directions, pair and -pair, that make up the rest of it; 0 without them.
         d_model: how many directions a row has.
+        one: what a constant direction holds by which logits are pushed down, a power of two.
     """
 
     epsilon: float
     pair: float
     d_model: int
+    one: float = 1.0
 
     @property
     def expected(self) -> float:
@@ -79,10 +81,10 @@ def slip(stream: Stream, pinned: Pinned) -> Slip:
     """Return how far norms can move the directions of a stream."""
     n, u = pinned.d_model, ROUNDOFF
     squares, total, most = _sizes(stream)
-    balance = total  # the direction that makes rows add up to 0
-    squares = squares + balance**2 + 1
+    balance = total + pinned.one  # the direction that makes rows add up to 0
+    squares = squares + balance**2 + pinned.one**2
     held = np.maximum(np.maximum(most, balance), pinned.pair)
-    mean = outward(2 * total / n + gamma(n + 8) * held + TINY)
+    mean = outward(2 * balance / n + gamma(n + 8) * held + TINY)
     if pinned.pair:
         off = (squares + n * pinned.epsilon) / (4 * pinned.pair**2) + (n + 16) * u
         shift = 9 * u * mean + 4 * TINY * pinned.gain

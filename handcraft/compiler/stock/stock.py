@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from handcraft.compiler.answers import MARGIN
 from handcraft.compiler.assemble import assemble
 from handcraft.compiler.certificate.activations import Smooth
 from handcraft.compiler.certificate.certify import bounds, certify, refusal
+from handcraft.compiler.certificate.formats import FORMATS
 from handcraft.compiler.certificate.norms import Pinned, Stock
 from handcraft.compiler.certificate.readouts import logit_bounds
 from handcraft.compiler.certificate.scales import Scaling
+from handcraft.compiler.describe import describe
+from handcraft.compiler.graph import TokenReadout
 from handcraft.compiler.stock.shape import MlpWidth, shape_of, widened
+from handcraft.compiler.stock.tying import tied
 from handcraft.compiler.stock.weights import stock_arrays
 from handcraft.errors import HandcraftError, ProgramError
 from handcraft.runtime.config import Activation
@@ -46,6 +51,9 @@ SHARP = 2**16
 
 PAIRS = tuple(2.0**k for k in (12, 13, 14, 15, 16, 11, 10, 17, 18, 19, 20, 9, 8))
 """Sizes of the pair, the first first: 4096 is about best where numbers are small and whole."""
+
+HARDLY = 0.9
+"""What is left of the errors where sharper neurons are hardly better."""
 
 ENOUGH = 0.25
 """Errors that use up no more than this part of the margin are good enough to look no further."""
@@ -93,8 +101,11 @@ def stock(
         ProgramError: `format` where the form cannot be proved in the format of the weights.
     """
     _check(compiled.model.config, layer_norm, activation, mlp_width)
-    shape = shape_of(compiled.placed, has_pair=layer_norm == "pair", mlp_width=mlp_width)
-    best = _best(compiled, shape, layer_norm, activation)
+    ways = (layer_norm, activation, mlp_width)
+    placed = _tied(compiled) or compiled.placed
+    best = _best(placed, compiled.model, *ways)
+    if placed is not compiled.placed and not best.verdict.proved:
+        best = min(best, _best(compiled.placed, compiled.model, *ways), key=_merit)
     if not (best.verdict.proved or allow_unproved):
         raise _refused(best, compiled.model.parameters.dtype.name, layer_norm)
     return _made(compiled, best)
@@ -109,65 +120,87 @@ class _Form:
     config: Config
     scaling: Scaling
     stock: Stock
+    low: int
     certificate: Certificate
     verdict: Verdict
 
 
-def _best(compiled: Compiled, shape: Shape, layer_norm: LayerNorm, activation: Activation) -> _Form:
-    """Return a form that is good enough, or else the one whose errors use up least."""
-    placed = widened(compiled.placed, shape)
-    bends = activation != "relu" and any(layer.mlps for layer in placed.layers)
-    pair = 0.0
-    if layer_norm == "pair":
-        sharp = Smooth(SHARP) if bends else None
-        sized = (
-            _form(compiled, placed, shape, Pinned(USUAL_EPSILON, k, shape.d_model), sharp)
-            for k in PAIRS
-        )
-        pair = _first(sized).stock.pinned.pair
-    epsilon = USUAL_EPSILON if pair else EPSILON
-    pinned = Pinned(epsilon, pair, shape.d_model)
-    smooth = [Smooth(sharpness) for sharpness in SHARPNESS] if bends else [None]
-    form = _first(_form(compiled, placed, shape, pinned, each) for each in smooth)
-    return replace(form, config=replace(form.config, activation=activation))
+def _tied(compiled: Compiled) -> Placed | None:
+    """Return the graph of a `logits` program with a tied unembedding, where that can be."""
+    model, span = compiled.model, compiled.program.typed.result.span
+    return tied(compiled.placed, model.config, model.vocabulary, span)
 
 
-def _form(
-    compiled: Compiled, placed: Placed, shape: Shape, pinned: Pinned, smooth: Smooth | None
+def _best(
+    own: Placed, model: Model, layer_norm: LayerNorm, activation: Activation, mlp_width: MlpWidth
 ) -> _Form:
-    """Return one form, with what is proved of it."""
-    dtype = compiled.model.parameters.dtype.name
+    """Return a form that is good enough, or else the one whose errors use up least."""
+    is_pair = layer_norm == "pair"
+    shape = shape_of(own, has_pair=is_pair, mlp_width=mlp_width)
+    placed = widened(own, shape)
+    is_tied = isinstance(own.graph.readout, TokenReadout)
+    low = _below(placed, model.config)
+    one = _one(low, model.parameters.dtype.name) if is_tied else 1.0
     config = replace(
-        compiled.model.config,
+        model.config,
         d_model=shape.d_model,
         layers=placed.sizes,
+        activation=activation,
         layer_norm=True,
-        layer_norm_epsilon=pinned.epsilon,
+        tied=is_tied,
+        n_out=model.config.n_vocab if is_tied else model.config.n_out,
     )
-    scaling, way = Scaling(alone=dtype), Stock(pinned, smooth)
-    certificate = certify(placed, config, scaling, way)
-    verdict = certificate.verdict(dtype)
-    assert verdict is not None, "every format has a verdict"
-    return _Form(placed, shape, config, scaling, way, certificate, verdict)
+    scaling = Scaling(alone=model.parameters.dtype.name)
+    plain = Pinned(EPSILON, 0.0, shape.d_model, one)
+    bends = activation != "relu" and any(layer.mlps for layer in placed.layers)
+
+    def form(pinned: Pinned, smooth: Smooth | None) -> _Form:
+        whole = replace(config, layer_norm_epsilon=pinned.epsilon)
+        way = Stock(pinned, smooth)
+        certificate = certify(placed, whole, scaling, way)
+        verdict = certificate.verdict(model.parameters.dtype.name)
+        assert verdict is not None, "every format has a verdict"
+        return _Form(placed, shape, whole, scaling, way, low, certificate, verdict)
+
+    pinned = plain
+    if is_pair:
+        sharp = Smooth(SHARP) if bends else None
+        pairs = (replace(plain, epsilon=USUAL_EPSILON, pair=size) for size in PAIRS)
+        pinned = _good_enough(form(pair, sharp) for pair in pairs).stock.pinned
+    if not bends:
+        return form(pinned, None)
+    return _settled(form(pinned, Smooth(sharpness)) for sharpness in SHARPNESS)
 
 
-def _first(forms: Iterator[_Form]) -> _Form:
-    """Return the first that is good enough, or else the one whose errors use up least."""
+def _good_enough(forms: Iterator[_Form]) -> _Form:
+    """Return the first whose errors use up little, or else the one where they use up least."""
     best = next(forms)
     while not best.verdict.proved or best.verdict.spent > ENOUGH:
         other = next(forms, None)
         if other is None:
             break
-        best = min(best, other, key=lambda form: (not form.verdict.proved, form.verdict.spent))
+        best = min(best, other, key=_merit)
     return best
+
+
+def _settled(forms: Iterator[_Form]) -> _Form:
+    """Return the first that is proved and which the next one is hardly better than."""
+    best = next(forms)
+    for other in forms:
+        if best.verdict.proved and other.verdict.spent > HARDLY * best.verdict.spent:
+            break
+        best = min(best, other, key=_merit)
+    return best
+
+
+def _merit(form: _Form) -> tuple[bool, float]:
+    return not form.verdict.proved, form.verdict.spent
 
 
 def _made(compiled: Compiled, form: _Form) -> StockModel:
     header, model = compiled.program.typed.header, compiled.model
     dtype = model.parameters.dtype.name
-    found = bounds(form.placed, form.config, form.scaling, form.stock)
-    low = _below(logit_bounds(form.placed.graph, found.stream), float(form.placed.graph.margin))
-    never = {} if model.description.kind == "output" else _never(model)
+    never = _never(model) if form.config.tied else {}
     smooth = form.stock.smooth
     arrays = stock_arrays(
         assemble(form.placed, header, dtype, form.scaling).arrays,
@@ -176,16 +209,18 @@ def _made(compiled: Compiled, form: _Form) -> StockModel:
         form.stock.pinned,
         1 if smooth is None else smooth.sharpness,
         never,
-        low,
+        form.low,
     )
     weights = Weights(form.config, {name: array.astype(dtype) for name, array in arrays.items()})
+    told = describe(form.placed, compiled.program)
     description = replace(
         model.description,
-        residual=(*model.description.residual, *_own(form.shape, form.config)),
+        residual=(*told.residual, *_own(form)),
+        operations=told.operations,
         certificate=form.certificate,
         formats=tuple(f for f in model.description.formats if f in form.certificate.proved),
     )
-    return StockModel(Model(weights, model.vocabulary, description), form.shape, low)
+    return StockModel(Model(weights, model.vocabulary, description), form.shape, form.low)
 
 
 def _never(model: Model) -> dict[int, int]:
@@ -196,15 +231,29 @@ def _never(model: Model) -> dict[int, int]:
     return never
 
 
-def _below(bounds_: tuple[float, float], margin: float) -> int:
-    """Return a power of two that is more than the distance of all logits, and the margin."""
-    least, most = bounds_
+def _below(placed: Placed, config: Config) -> int:
+    """Return a power of two that is more than the distance of all logits, and the margin.
+
+    What is so far below has the probability 0.
+    """
+    least, most = logit_bounds(placed.graph, bounds(placed, config).stream)
+    margin = max(float(placed.graph.margin), MARGIN)
     return 1 << int(np.ceil(np.log2(2 * (abs(least) + abs(most) + margin) + 1)))
 
 
-def _own(shape: Shape, config: Config) -> Iterator[ResidualVariable]:
+def _one(low: int, dtype: str) -> float:
+    """Return a constant, a power of two, by which a format can push logits down.
+
+    `low / one + one` is a number of the format: so much the position adds, where the token that is
+    pushed down takes `low / one` away.
+    """
+    digits = next(f.digits for f in FORMATS if f.name == dtype)
+    return 2.0 ** max(0, (low.bit_length() - digits + 1) // 2)
+
+
+def _own(form: _Form) -> Iterator[ResidualVariable]:
     """Yield the directions that only the stock form has."""
-    layers = (-1, config.n_layer)
+    shape, layers = form.shape, (-1, form.config.n_layer)
     told = [
         (
             "reference",
@@ -212,7 +261,11 @@ def _own(shape: Shape, config: Config) -> Iterator[ResidualVariable]:
             "0: what a norm makes of it is the mean that readers cancel",
         ),
         ("balance", shape.balance, "what makes each row add up to 0"),
-        ("one", shape.one, "1: pushes down the logits of what is never produced"),
+        (
+            "one",
+            shape.one,
+            f"{form.stock.pinned.one:g}: pushes down the logits of what is never produced",
+        ),
     ]
     if shape.pair is not None:
         told += [

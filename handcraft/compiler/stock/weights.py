@@ -38,7 +38,7 @@ def stock_arrays(
         pinned: how its norms are made to do nothing.
         sharpness: what pre-activations are multiplied by, a power of two.
         never: tokens that are never produced, with the one position where each stands.
-        low: how far their logits are pushed down.
+        low: how far their logits are pushed down, a power of two.
     """
     made = {name: _widened(name, array, config.d_model) for name, array in arrays.items()}
     _embed(made, shape, pinned, never, low)
@@ -83,13 +83,13 @@ def _embed(
     """
     wte, wpe = made["wte.weight"], made["wpe.weight"]
     sums = _sums(wte)
-    middle = (sums.max() + sums.min()) / 2
-    wpe[:, shape.one] = 1
-    added = np.full(len(wpe), middle)
+    said = np.delete(sums, list(never))
+    wpe[:, shape.one] = pinned.one
+    added = np.full(len(wpe), (said.max() + said.min()) / 2)
     for token, place in never.items():
-        wte[token, shape.one] = -low
-        wpe[place, shape.one] += low
-        added[place] = sums[token] - low
+        wte[token, shape.one] = -low / pinned.one
+        wpe[place, shape.one] += low / pinned.one
+        added[place] = sums[token] - low / pinned.one
     if shape.pair is not None:
         wpe[:, shape.pair[0]], wpe[:, shape.pair[1]] = pinned.pair, -pinned.pair
     wpe[:, shape.balance] = -(_sums(wpe) + added)
