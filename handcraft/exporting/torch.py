@@ -61,9 +61,11 @@ def nanogpt(compiled: Compiled, *, allow_unproved: bool = False) -> StockModel:
             `not-stock`.
         ProgramError: `format` where the form cannot be proved.
     """
-    _check_fits(compiled.model, compiled.program.typed.result.span)
+    model, result = compiled.model, compiled.program.typed.result.span
+    if model.description.kind != "logits":  # `stock` ties those
+        _check_fits(model, result)
     try:
-        return stock(
+        made = stock(
             compiled,
             layer_norm="pair",
             activation="gelu",
@@ -73,6 +75,8 @@ def nanogpt(compiled: Compiled, *, allow_unproved: bool = False) -> StockModel:
     except ProgramError as error:
         help_ = "use a smaller context, or export it to gpt2, whose norms may have another epsilon"
         raise ProgramError(error.code, error.message, error.span, help=help_) from None
+    _check_fits(made.model, result)
+    return made
 
 
 def nanogpt_files(made: StockModel) -> dict[str, bytes]:

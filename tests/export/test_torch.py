@@ -101,6 +101,24 @@ def test_a_nanogpt_writes_on() -> None:
     assert stock_model.model.decode(ids) == "a" + "baabaabaab"
 
 
+def test_logits_that_have_an_unembedding_here_are_tied_in_a_nanogpt() -> None:
+    it = made("unigram")
+    network, args = loaded(it.files)
+    own, certificate = it.compiled.model, it.stock.model.certificate
+    assert not own.config.tied
+    assert certificate is not None
+    verdict = certificate.verdict("float32")
+    assert verdict is not None
+    for text in ("a", "abb", "cacbb"):
+        said = logits(network, args, it.stock.model.encode(text)[None])[0, int(own.config.start) :]
+        expected = own.logits(text)
+        assert np.abs(said[:, : own.config.n_out] - expected).max() <= 2 * verdict.error
+        best = near_best(said, verdict.margin)
+        assert not best[:, own.config.n_out :].any()
+        ours = near_best(expected, own.description.margin)
+        assert np.array_equal(best[:, : own.config.n_out], ours)
+
+
 def test_the_names_are_those_of_nanogpt_and_the_unembedding_is_tied() -> None:
     state = read(made("aab").files["nanogpt.pt"])
     parts = ("ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj")
