@@ -1,9 +1,11 @@
 """How far the neurons of stock software are from ReLU.
 
 GELU of s x, divided by s, comes near to the positive part of x: both are the same beyond
-`SATURATED / s` up to rounding, and nowhere further apart than `FURTHEST / s`, nor than half of |x|.
-GELU by tanh and GELU by erf both keep these bounds (x times the normal distribution's tail is at
-most 0.17).
+`SATURATED / s` up to rounding, and nowhere further apart than `FURTHEST / s`, nor than about half
+of |x|. GELU by tanh and GELU by erf both keep these bounds (x times the normal distribution's tail
+is at most 0.17). So does software that computes in float32, but between -10 and 10 looks GELU up in
+a table: there both s x and what is found are rounded to float16, each by at most a share of 2**-11
+and 2**-25.
 """
 
 from __future__ import annotations
@@ -18,11 +20,17 @@ from handcraft.compiler.certificate.formats import FORMATS, ROUNDOFF, TINY
 if TYPE_CHECKING:
     from handcraft.compiler.certificate.formats import Floats
 
-SATURATED = {"float64": 10.0, "float32": 8.0, "float16": 8.0, "bfloat16": 8.0}
-"""From here on GELU is x or 0, up to rounding."""
+SATURATED = {"float64": 10.0, "float32": 10.0, "float16": 8.0, "bfloat16": 8.0}
+"""From here on GELU is x or 0, up to rounding; in float32 also from a table."""
 
 FURTHEST = 0.18
-"""GELU is nowhere further from ReLU than this."""
+"""GELU is nowhere further from ReLU than this, be it from a table."""
+
+STEEPEST = 0.51
+"""Nor further than this share of x, the rounding of a table included, but for `FINEST`."""
+
+FINEST = 2.0**-23
+"""More than what float16 loses near 0, twice."""
 
 Bend: TypeAlias = Literal["gelu", "gelu_new"]
 
@@ -50,7 +58,7 @@ class Smooth:
         bound = np.array([SATURATED[f.name] for f in FORMATS]).reshape(formats) / self.sharpness
         largest = np.maximum(np.abs(low), np.abs(high)) + slack
         decided = (low - slack >= bound) | (high + slack <= -bound)
-        near = np.minimum(FURTHEST / self.sharpness, largest / 2)
+        near = np.minimum(FURTHEST / self.sharpness, STEEPEST * largest + FINEST / self.sharpness)
         rounding = 8 * u * largest + 4 * tiny
         off: Floats = rounding + np.where(decided, 0.0, near)
         return off
