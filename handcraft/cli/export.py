@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from handcraft.runtime.config import Activation
 
-    Target: TypeAlias = Literal["gpt2", "transformer-lens", "onnx", "safetensors", "torch"]
+    Target: TypeAlias = Literal["gpt2", "transformer-lens", "gguf", "onnx", "safetensors", "torch"]
 
 
 @click.command()
@@ -24,11 +24,17 @@ if TYPE_CHECKING:
 @click.option(
     "--to",
     "to",
-    type=click.Choice(["gpt2", "transformer-lens", "onnx", "safetensors", "torch"]),
+    type=click.Choice(["gpt2", "transformer-lens", "gguf", "onnx", "safetensors", "torch"]),
     required=True,
-    help="gpt2 and transformer-lens: a stock GPT-2; the others: the weights as they are.",
+    help="gpt2, transformer-lens, gguf: a stock GPT-2; the others: the weights as they are.",
 )
-@click.option("-o", "folder", metavar="DIR", required=True, help="Write to this folder.")
+@click.option(
+    "-o",
+    "folder",
+    metavar="DIR",
+    required=True,
+    help="Write to this folder; onnx and gguf also to F.onnx and F.gguf.",
+)
 @click.option(
     "--layer-norm",
     type=click.Choice(["epsilon", "pair"]),
@@ -67,6 +73,7 @@ def export(
         patterns=patterns,
         allow_unproved=allow_unproved,
     )
-    for path in sorted(Path(folder).iterdir()):
-        tell_line(path.name, f"{path.stat().st_size:,} bytes")
+    target = Path(folder)
+    for path in sorted(target.iterdir()) if target.is_dir() else [target]:
+        click.echo(f"{path.as_posix()}  {path.stat().st_size:,} bytes")
     tell_line("certificate", "none" if certificate is None else certificate.text)

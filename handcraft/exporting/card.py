@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from handcraft.exporting.gguf import SWITCHES
 from handcraft.exporting.tokenizer import vocabulary_names
 
 if TYPE_CHECKING:
@@ -71,6 +72,15 @@ print(tokenizer.convert_ids_to_tokens(logits.argmax(-1)))
 ```
 """
 
+LLAMA = """\
+`model.gguf` runs in llama.cpp. The proof is about float32, and llama.cpp keeps keys and values in \
+half precision unless it is told not to:
+
+```sh
+llama-cli -m model.gguf {switches} --temp 0 -p '{prompt}'
+```
+"""
+
 BACK = """\
 `handcraft.load` reads this folder too (with `handcraft[export]`): `model.trace(text)` then shows \
 every activation, and `handcraft explain` says what each head, neuron and direction is for. The \
@@ -102,6 +112,24 @@ def gpt2_card(made: StockModel) -> str:
             "## Use\n",
             *_use(model),
             BACK,
+            "## What was proved\n",
+            *_proved(model.certificate),
+            "## Form\n",
+            _form(made),
+            *_vocabulary(model),
+        )
+    )
+
+
+def gguf_card(made: StockModel) -> str:
+    """Return the card of a GGUF file."""
+    model = made.model
+    return "\n".join(
+        (
+            _heading(model),
+            *_program(model),
+            "## Use\n",
+            LLAMA.format(prompt=_prompt(model), switches=SWITCHES),
             "## What was proved\n",
             *_proved(model.certificate),
             "## Form\n",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never, get_args
 
 from handcraft.compiler.recompile import recompile
 from handcraft.errors import HandcraftError
-from handcraft.exporting.card import CARD_FILE, gpt2_card, native_card
-from handcraft.exporting.folder import write_folder
+from handcraft.exporting.card import CARD_FILE, gguf_card, gpt2_card, native_card
+from handcraft.exporting.folder import write_file, write_folder
+from handcraft.exporting.gguf import gguf_bytes
 from handcraft.exporting.gpt2 import added_values, generation_config, gpt2_arrays, gpt2_config
 from handcraft.exporting.hooks import hook_names, hooks_json
 from handcraft.exporting.onnx import onnx_model
@@ -29,12 +31,15 @@ if TYPE_CHECKING:
     from handcraft.runtime.config import Activation
     from handcraft.runtime.model import Model
 
+ALONE = {"onnx": PurePath("model.onnx"), "gguf": PurePath("model.gguf")}
+"""Formats of one file, which can be written without a folder around it."""
+
 NO_NANOGPT = frozenset(
     ("not-nanogpt", "not-stock", "format", "no-program", "other-weights", "other-vocabulary")
 )
 """The errors of models that no nanoGPT can hold."""
 
-Target: TypeAlias = Literal["gpt2", "transformer-lens", "onnx", "safetensors", "torch"]
+Target: TypeAlias = Literal["gpt2", "transformer-lens", "gguf", "onnx", "safetensors", "torch"]
 
 
 def export(
@@ -50,13 +55,14 @@ def export(
     """Write a model to a folder that other software loads, whole or not at all.
 
     `gpt2` and `transformer-lens` give a stock GPT-2 with layer norms and GELU, for Hugging Face's
-    `from_pretrained`, the second with the names of all hooks; its certificate is its own. `onnx`,
-    `safetensors` and `torch` hold the weights as they are, of every program; `torch` also under
-    nanoGPT's names where that can hold it.
+    `from_pretrained`, the second with the names of all hooks, and `gguf` gives it to llama.cpp; its
+    certificate is its own. `onnx`, `safetensors` and `torch` hold the weights as they are, of every
+    program; `torch` also under nanoGPT's names where that can hold it.
 
     Args:
         model: as compiled or loaded; for a stock GPT-2 it must carry its program.
-        path: the folder; one that has something in it must be an earlier export.
+        path: the folder; one that has something in it must be an earlier export. A path that ends
+            in `.onnx` or `.gguf` is that file itself.
         to: the format.
         layer_norm: of a stock GPT-2: `epsilon` (the default), or `pair` for software whose epsilon
             is 1e-5.
@@ -72,11 +78,11 @@ def export(
             program; those of `recompile`; `format` where the stock form is not proved.
         FileError: `cannot-write`, `exists`, `bad-path`.
     """
-    folder = file_path(path)
+    target = file_path(path)
     _check(model, to, layer_norm=layer_norm, activation=activation, patterns=patterns)
     files: Mapping[str, bytes]
     match to:
-        case "gpt2" | "transformer-lens":
+        case "gpt2" | "transformer-lens" | "gguf":
             made = stocked(
                 model,
                 layer_norm or "epsilon",
@@ -84,9 +90,7 @@ def export(
                 allow_unproved=allow_unproved,
             )
             model = made.model
-            files = gpt2_files(made)
-            if to == "transformer-lens":
-                files = {**files, "hooks.json": _json(hooks_json(hook_names(made))).encode()}
+            files = _stock_files(made, to)
         case "onnx":
             files = {"model.onnx": onnx_model(model, patterns=patterns), **_told(model, to)}
         case "safetensors":
@@ -95,7 +99,11 @@ def export(
             files = {**torch_files(model), **_nanogpt(model), **_told(model, to)}
         case _:
             assert_never(to)
-    write_folder(folder, files)
+    only = ALONE.get(to)
+    if only is not None and target.suffix == only.suffix:
+        write_file(target, files[only.name])
+    else:
+        write_folder(target, files)
     return model.certificate
 
 
@@ -116,6 +124,17 @@ def gpt2_files(made: StockModel) -> dict[str, bytes]:
     }
     arrays = safetensors_bytes(gpt2_arrays(made))
     return {ARRAYS_FILE: arrays, **{name: text.encode() for name, text in texts.items()}}
+
+
+def _stock_files(made: StockModel, to: Target) -> dict[str, bytes]:
+    """Return the files of a stock GPT-2 in one of the formats that hold it."""
+    if to == "gguf":
+        told = {MANIFEST_FILE: _manifest(made.model), CARD_FILE: gguf_card(made)}
+        return {"model.gguf": gguf_bytes(made), **{n: text.encode() for n, text in told.items()}}
+    if to == "transformer-lens":
+        hooks = _json(hooks_json(hook_names(made)))
+        return {**gpt2_files(made), "hooks.json": hooks.encode()}
+    return gpt2_files(made)
 
 
 def _nanogpt(model: Model) -> dict[str, bytes]:
@@ -152,7 +171,7 @@ def _check(
     if to not in get_args(Target):
         message = f"a format is one of {', '.join(get_args(Target))}, not `{to}`"
         raise HandcraftError("bad-option", message)
-    has_form = to in ("gpt2", "transformer-lens")
+    has_form = to in ("gpt2", "transformer-lens", "gguf")
     if has_form and is_stock(model) and (layer_norm or activation):
         message = "this model is a stock GPT-2 already, and keeps its form"
         raise HandcraftError("bad-option", message, help="export the model that it was made from")

@@ -1,4 +1,4 @@
-"""Folders that are written whole or not at all."""
+"""Files and folders that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -35,11 +35,37 @@ def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
             (temporary / name).write_bytes(files[name])
         _put(temporary, target)
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise FileError("cannot-write", f"cannot write `{target}`: {reason}") from None
+        raise _cannot_write(target, error) from None
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_file(target: Path, content: bytes) -> None:
+    """Write a file, which is there whole or not at all.
+
+    Raises:
+        FileError: `cannot-write`.
+    """
+    target = Path(os.path.abspath(target))  # noqa: PTH100  (a link stays a link)
+    if target.exists() and not target.is_file():
+        raise FileError("cannot-write", f"cannot write `{target}`: it is no file")
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _new_folder(target)
+        (temporary / target.name).write_bytes(content)
+        (temporary / target.name).replace(target)
+    except OSError as error:
+        raise _cannot_write(target, error) from None
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _cannot_write(target: Path, error: OSError) -> FileError:
+    reason = (error.strerror or type(error).__name__).lower()
+    return FileError("cannot-write", f"cannot write `{target}`: {reason}")
 
 
 def _check_free(target: Path) -> None:
