@@ -333,7 +333,7 @@ def test_misuse_of_options_is_refused(tmp_path: Path) -> None:
         {"to": "gpt2", "activation": "tanh"},
     ):
         with pytest.raises(HandcraftError) as caught:
-            export(aab(), tmp_path / "it", **options)  # type: ignore[arg-type]
+            export(aab(), tmp_path / "it", **options)
         assert caught.value.code == "bad-option"
     assert not [*tmp_path.iterdir()]
 

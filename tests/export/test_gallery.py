@@ -1,6 +1,6 @@
 """Every causal program of the gallery in PyTorch and in ONNX Runtime: the same answers as ours.
 
-Inputs are all texts of up to five tokens (of a pattern, all beginnings of words; of further programs
+Inputs are all texts of up to five tokens (of a pattern, all beginnings of words; of other programs
 with many tokens, random ones), and random texts that fill the context. Only positions at which the
 program has a meaning are compared. Logits are held against the exact ones: those of the native
 model in float64, up to its own certified error.
