@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from handcraft.errors import HandcraftError
+from handcraft.errors import FileError, HandcraftError
 from handcraft.extras import extra
 from handcraft.runtime.manifest import read_manifest
 from handcraft.runtime.model import Model
@@ -37,6 +37,7 @@ def load_folder(folder: Path) -> Model:
     """Read a model from an exported folder.
 
     Raises:
+        FileError: `cannot-read` for a folder that is no export.
         HandcraftError: `missing-extra`; `bad-file` and others where something does not fit.
         OSError: where a file cannot be read.
     """
@@ -55,7 +56,8 @@ def load_folder(folder: Path) -> Model:
 def _manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_FILE
     if not path.is_file():
-        _refuse(f"it is a folder without `{MANIFEST_FILE}`, which says what numbers mean")
+        message = f"`{folder}` is a folder without `{MANIFEST_FILE}`, which says what numbers mean"
+        raise FileError("cannot-read", message)
     if path.stat().st_size > LONGEST_MANIFEST:
         _refuse(f"`{MANIFEST_FILE}` is longer than {LONGEST_MANIFEST} bytes")
     try:
