@@ -72,6 +72,23 @@ print(tokenizer.convert_ids_to_tokens(logits.argmax(-1)))
 ```
 """
 
+LENS = """\
+`hooks.json` says where TransformerLens has each head, group of neurons and variable of the program:
+
+```python
+import json
+from pathlib import Path
+
+from handcraft.exporting.lens import bridge
+
+lens = bridge({folder})  # a TransformerBridge
+logits, cache = lens.run_with_cache({prompt!r})
+hooks = json.loads(Path({folder}, "hooks.json").read_text())
+for head in hooks["heads"]:
+    print(head["text"], cache[head["pattern"]][0, head["head"]], sep="\\n")
+```
+"""
+
 LLAMA = """\
 `model.gguf` runs in llama.cpp. The proof is about float32, and llama.cpp keeps keys and values in \
 half precision unless it is told not to:
@@ -102,8 +119,8 @@ FOLDER = '"."'
 """The folder of the card itself, for whoever runs its lines there."""
 
 
-def gpt2_card(made: StockModel) -> str:
-    """Return the card of a stock GPT-2."""
+def gpt2_card(made: StockModel, *, is_lens: bool = False) -> str:
+    """Return the card of a stock GPT-2, with what TransformerLens makes of it if asked for."""
     model = made.model
     return FRONT + "\n".join(
         (
@@ -111,6 +128,7 @@ def gpt2_card(made: StockModel) -> str:
             *_program(model),
             "## Use\n",
             *_use(model),
+            *((LENS.format(folder=FOLDER, prompt=_prompt(model)),) if is_lens else ()),
             BACK,
             "## What was proved\n",
             *_proved(model.certificate),

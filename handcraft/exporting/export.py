@@ -133,7 +133,8 @@ def _stock_files(made: StockModel, to: Target) -> dict[str, bytes]:
         return {"model.gguf": gguf_bytes(made), **{n: text.encode() for n, text in told.items()}}
     if to == "transformer-lens":
         hooks = _json(hooks_json(hook_names(made)))
-        return {**gpt2_files(made), "hooks.json": hooks.encode()}
+        card = gpt2_card(made, is_lens=True)
+        return {**gpt2_files(made), CARD_FILE: card.encode(), "hooks.json": hooks.encode()}
     return gpt2_files(made)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from handcraft.errors import FileError
 from handcraft.runtime.checkpoint import MANIFEST_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
@@ -27,18 +27,10 @@ def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     """
     target = Path(os.path.abspath(target))  # noqa: PTH100  (a link stays a link)
     _check_free(target)
-    temporary: Path | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _new_folder(target)
+    with _beside(target) as temporary:
         for name in sorted(files):
             (temporary / name).write_bytes(files[name])
         _put(temporary, target)
-    except OSError as error:
-        raise _cannot_write(target, error) from None
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_file(target: Path, content: bytes) -> None:
@@ -50,22 +42,25 @@ def write_file(target: Path, content: bytes) -> None:
     target = Path(os.path.abspath(target))  # noqa: PTH100  (a link stays a link)
     if target.exists() and not target.is_file():
         raise FileError("cannot-write", f"cannot write `{target}`: it is no file")
+    with _beside(target) as temporary:
+        (temporary / target.name).write_bytes(content)
+        (temporary / target.name).replace(target)
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """Make a folder beside a target, which goes again whatever happens."""
     temporary: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _new_folder(target)
-        (temporary / target.name).write_bytes(content)
-        (temporary / target.name).replace(target)
+        yield temporary
     except OSError as error:
-        raise _cannot_write(target, error) from None
+        reason = (error.strerror or type(error).__name__).lower()
+        raise FileError("cannot-write", f"cannot write `{target}`: {reason}") from None
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _cannot_write(target: Path, error: OSError) -> FileError:
-    reason = (error.strerror or type(error).__name__).lower()
-    return FileError("cannot-write", f"cannot write `{target}`: {reason}")
 
 
 def _check_free(target: Path) -> None:

@@ -104,6 +104,19 @@ def test_the_lines_of_every_card_say_what_the_program_says(
                 assert tokens[i] in (allowed if isinstance(allowed, tuple) else (allowed,))
 
 
+def test_the_card_for_transformer_lens_shows_every_head(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformer_lens")
+    model = handcraft.compile(handcraft.parse(GALLERY / "induction.rasp"))
+    export(model, tmp_path / "it", to="transformer-lens")
+    monkeypatch.chdir(tmp_path / "it")
+    said = printed(lines_of(Path("README.md"))[-1])
+    heads = [each for each in model.description.operations if each.kind == "head"]
+    assert len(heads) == 2
+    assert all(head.text in said for head in heads)
+
+
 def _shown(value: object) -> str:
     match value:
         case bool():
