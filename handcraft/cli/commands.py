@@ -7,6 +7,7 @@ import click
 from handcraft.cli.check import check
 from handcraft.cli.compile import compile_
 from handcraft.cli.complete import complete
+from handcraft.cli.cost import cost
 from handcraft.cli.explain import explain
 from handcraft.cli.export import export
 from handcraft.cli.pattern import pattern
@@ -21,5 +22,5 @@ def handcraft() -> None:
     """Compile programs in a small RASP-like language to exact transformer weights."""
 
 
-for command in (compile_, pattern, complete, run, check, explain, export):
+for command in (compile_, pattern, complete, run, check, explain, cost, export):
     handcraft.add_command(command)
