@@ -46,7 +46,9 @@ def _formats(ctx: click.Context, param: click.Parameter, value: str) -> tuple[st
     names = tuple(dict.fromkeys(name.strip() for name in value.split(",")))
     for name in names:
         if name not in FORMATS:
-            raise click.BadParameter(f"`{name}` is none of {', '.join(FORMATS)}", ctx, param)
+            verdict = "; its verdict stands in every certificate" if name == "bfloat16" else ""
+            message = f"weights are {', '.join(FORMATS)}, not `{name}`{verdict}"
+            raise click.BadParameter(message, ctx, param)
     return names
 
 

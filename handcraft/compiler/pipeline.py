@@ -10,9 +10,9 @@ from handcraft.compiler.budget import check_budget
 from handcraft.compiler.certificate.certify import certify, least, refusal
 from handcraft.compiler.certificate.scales import NO_LEAK, Scaling
 from handcraft.compiler.describe import describe
-from handcraft.compiler.levels import passes_of
+from handcraft.compiler.levels import HIGHEST, passes_of
 from handcraft.compiler.placement import placement
-from handcraft.errors import HandcraftError
+from handcraft.errors import HandcraftError, ProgramError
 from handcraft.language.program import Program, parse
 from handcraft.runtime.arguments import format_name
 from handcraft.runtime.model import Model
@@ -68,7 +68,8 @@ def compile_in(
     certificate = certify(placed, config, scaling)
     unproved = [name for name in names if name not in certificate.proved]
     if unproved and not allow_unproved:
-        raise refusal(placed, config, unproved[0], scaling)
+        error = refusal(placed, config, unproved[0], scaling)
+        raise _with_level(error, program, optimize, names, (gap, scale))
     description = describe(placed, program, stages.lowered, stages.constructions, certificate)
     read = None if header.source is None else header.source.vocabulary
     compiled = {}
@@ -102,6 +103,28 @@ def compile_program(
         allow_unproved=allow_unproved,
     )
     return compiled[format_name(dtype)]
+
+
+def _with_level(
+    error: ProgramError,
+    program: Program,
+    optimize: int,
+    names: tuple[str, ...],
+    scales: tuple[object, object],
+) -> ProgramError:
+    """Return a refusal that names the nearest level at which the program is proved, if any is."""
+    others = (level for level in range(HIGHEST + 1) if level != optimize)
+    for level in sorted(others, key=lambda level: abs(level - optimize)):
+        try:
+            stages = placement(program.typed, passes_of(level))
+        except ProgramError:
+            continue
+        config = config_of(stages.placed, stages.typed.header)
+        scaling = _scaling(stages.placed, config, names, *scales)
+        if set(names) <= set(certify(stages.placed, config, scaling).proved):
+            help_ = f"compile at level {level}, where it is proved; or {error.help}"
+            return ProgramError(error.code, error.message, error.span, help=help_)
+    return error
 
 
 def _scaling(

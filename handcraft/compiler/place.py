@@ -76,8 +76,10 @@ class Placed:
             lines.extend(f"  cross head {i} {h.name}" for i, h in enumerate(layer.crosses))
             first = 0
             for mlp in layer.mlps:
-                lines.append(f"  neurons {first}..{first + len(mlp.neurons) - 1} {mlp.name}")
-                first += len(mlp.neurons)
+                last = first + len(mlp.neurons) - 1
+                where = f"neurons {first}..{last}" if mlp.neurons else "no neurons, a constant:"
+                lines.append(f"  {where} {mlp.name}")
+                first = last + 1
         return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from program_files import FILES
+from program_files import FILES, GALLERY
 
 import handcraft
 from handcraft.checking import check
@@ -19,6 +19,7 @@ from handcraft.compiler.certificate.corruption import checked
 from handcraft.compiler.certificate.scales import Scaling
 from handcraft.compiler.graph import Head
 from handcraft.compiler.pipeline import compile_program
+from handcraft.errors import ProgramError
 from handcraft.runtime.weights import Weights
 
 TESTS = Path(__file__).parents[2]
@@ -158,3 +159,11 @@ def test_bounds_contain_the_exact_values_of_embeddings() -> None:
             column = compiled.placed.columns[(embedding.variable, i)]
             sums = weights["wte.weight"][:, column].max() + weights["wpe.weight"][:, column].max()
             assert sums <= max(stream.high[place], stream.at_start[place])
+
+
+def test_a_refusal_names_the_nearest_level_that_is_proved() -> None:
+    program = handcraft.parse(GALLERY / "induction.rasp")
+    with pytest.raises(ProgramError) as caught:
+        handcraft.compile(program, optimize=2, dtype="float16")
+    assert str(caught.value.help).startswith("compile at level 1, where it is proved; or use")
+    handcraft.compile(program, optimize=1, dtype="float16")
