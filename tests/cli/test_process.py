@@ -111,3 +111,23 @@ def test_an_interrupt_ends_the_process_without_a_traceback(tmp_path: Path) -> No
     finally:
         process.kill()
         process.communicate()
+
+
+STOPPED = """
+import signal, sys, zipfile
+number = int(sys.argv.pop())
+zipfile.ZipFile.writestr = lambda *_: signal.raise_signal(number)
+from handcraft.cli import main
+main()
+"""
+"""Runs the command, which gets a signal while it writes a model."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_process_that_is_told_to_end_leaves_no_half_written_file(
+    number: int, tmp_path: Path
+) -> None:
+    run = (sys.executable, "-c", STOPPED, "compile", "aab", "-o", tmp_path / "aab.npz", str(number))
+    done = subprocess.run(run, stderr=subprocess.PIPE, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (128 + number, b"")
+    assert not [*tmp_path.iterdir()]
