@@ -15,6 +15,15 @@ from handcraft.runtime.checkpoint import MANIFEST_FILE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+EXPORTED = frozenset(
+    (
+        *("README.md", "config.json", "generation_config.json", "handcraft.json", "hooks.json"),
+        *("model.gguf", "model.onnx", "model.safetensors", "model_args.json", "nanogpt.pt"),
+        *("state_dict.pt", "tokenizer.json", "tokenizer_config.json"),
+    )
+)
+"""The files of exports in any format: a folder with others in it is never replaced."""
+
 
 def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     """Write files to a folder of their own, which is there whole or not at all.
@@ -23,14 +32,15 @@ def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     place. An earlier export is replaced; any other folder with something in it is not.
 
     Raises:
-        FileError: `cannot-write`; `exists`.
+        FileError: `cannot-write`; `exists`; `in-use` for the folder in which the process is.
     """
-    target = Path(os.path.abspath(target))  # noqa: PTH100  (a link stays a link)
-    _check_free(target)
-    with _beside(target) as temporary:
-        for name in sorted(files):
-            (temporary / name).write_bytes(files[name])
-        _put(temporary, target)
+    with _told(target):
+        target = Path(os.path.abspath(target))  # noqa: PTH100  (a link stays a link)
+        _check_free(target)
+        with _beside(target) as temporary:
+            for name in sorted(files):
+                (temporary / name).write_bytes(files[name])
+            _put(temporary, target)
 
 
 def write_file(target: Path, content: bytes) -> None:
@@ -39,12 +49,23 @@ def write_file(target: Path, content: bytes) -> None:
     Raises:
         FileError: `cannot-write`.
     """
-    target = Path(os.path.abspath(target))  # noqa: PTH100  (a link stays a link)
-    if target.exists() and not target.is_file():
-        raise FileError("cannot-write", f"cannot write `{target}`: it is no file")
-    with _beside(target) as temporary:
-        (temporary / target.name).write_bytes(content)
-        (temporary / target.name).replace(target)
+    with _told(target):
+        target = Path(os.path.abspath(target))  # noqa: PTH100  (a link stays a link)
+        if target.exists() and not target.is_file():
+            raise FileError("cannot-write", f"cannot write `{target}`: it is no file")
+        with _beside(target) as temporary:
+            (temporary / target.name).write_bytes(content)
+            (temporary / target.name).replace(target)
+
+
+@contextmanager
+def _told(target: Path) -> Iterator[None]:
+    """Tell what the system refuses as one sentence about the target."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise FileError("cannot-write", f"cannot write `{target}`: {reason}") from None
 
 
 @contextmanager
@@ -55,9 +76,6 @@ def _beside(target: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _new_folder(target)
         yield temporary
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise FileError("cannot-write", f"cannot write `{target}`: {reason}") from None
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -65,7 +83,11 @@ def _beside(target: Path) -> Iterator[Path]:
 
 def _check_free(target: Path) -> None:
     if target.is_dir() and not target.is_symlink():
-        if any(target.iterdir()) and not (target / MANIFEST_FILE).is_file():
+        if Path.cwd().is_relative_to(target.resolve()):
+            message = f"`{target}` is where this runs, and cannot be replaced from within"
+            raise FileError("in-use", message, help="name a new folder, or run it elsewhere")
+        found = {path.name for path in target.iterdir()}
+        if found and (MANIFEST_FILE not in found or found - EXPORTED):
             message = f"`{target}` is a folder with something else in it"
             raise FileError("exists", message, help="name a new folder, or an earlier export")
     elif target.exists() or target.is_symlink():
@@ -87,11 +109,10 @@ def _put(temporary: Path, target: Path) -> None:
         temporary.rename(target)
         return
     old = _new_folder(target)
-    target.replace(old / target.name)
     try:
+        target.replace(old / target.name)
         temporary.rename(target)
-    except OSError:
-        (old / target.name).replace(target)
-        raise
     finally:
+        if not target.exists():
+            (old / target.name).replace(target)
         shutil.rmtree(old, ignore_errors=True)
