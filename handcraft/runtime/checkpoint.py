@@ -2,17 +2,22 @@
 
 The arrays of a stock GPT-2 have the prefix of Hugging Face's names, rows for what only its own
 vocabulary has, and its unembedding names no values; all this is taken away again.
+
+Nothing is read of a file that is larger than a model of its config can be.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
 
 from handcraft.errors import FileError, HandcraftError
 from handcraft.extras import extra
 from handcraft.runtime.manifest import read_manifest
 from handcraft.runtime.model import Model
-from handcraft.runtime.weights import Weights, check_names, check_shape, shapes
+from handcraft.runtime.weights import FORMATS, Weights, check_names, check_shape, shapes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +37,9 @@ UNEMBEDDING = "lm_head.weight"
 LONGEST_MANIFEST = 1 << 26
 """Bytes of JSON that a folder may have."""
 
+LONGEST_HEADER = 1 << 24
+"""Bytes of the file of arrays that may be other than numbers."""
+
 
 def load_folder(folder: Path) -> Model:
     """Read a model from an exported folder.
@@ -42,7 +50,7 @@ def load_folder(folder: Path) -> Model:
         OSError: where a file cannot be read.
     """
     manifest = _manifest(folder)
-    arrays = _arrays(folder)
+    arrays = _arrays(folder, manifest.config)
     if any(name.startswith(PREFIX) for name in arrays):
         arrays = _own(arrays, manifest.config)
     expected = shapes(manifest.config)
@@ -66,31 +74,47 @@ def _manifest(folder: Path) -> Manifest:
         _refuse(f"`{MANIFEST_FILE}` is no text")
 
 
-def _arrays(folder: Path) -> dict[str, Array]:
+def _arrays(folder: Path, config: Config) -> dict[str, Array]:
     path = folder / ARRAYS_FILE
     if not path.is_file():
         _refuse(f"it is a folder without `{ARRAYS_FILE}`")
+    numbers = sum(map(prod, shapes(config).values())) + 2 * prod(_rows(config))
+    if path.stat().st_size > LONGEST_HEADER + 8 * numbers:
+        _refuse(f"`{ARRAYS_FILE}` is larger than a model of its config can be")
     reader = extra("safetensors.numpy")
     library = extra("safetensors")
     try:
         arrays: dict[str, Array] = reader.load_file(path)
-    except (library.SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except library.SafetensorError as error:
         _refuse(f"`{ARRAYS_FILE}` cannot be read: {error}")
+    except (AttributeError, KeyError, TypeError, ValueError):
+        _refuse(f"`{ARRAYS_FILE}` has numbers in another format than {', '.join(FORMATS)}")
     return arrays
 
 
 def _own(arrays: dict[str, Array], config: Config) -> dict[str, Array]:
     """Return the arrays of a `GPT2LMHeadModel` under our names, without rows that we have not."""
     own = {name.removeprefix(PREFIX): array for name, array in arrays.items()}
-    wte, head = own.get("wte.weight"), own.get(UNEMBEDDING)
-    if wte is not None:
-        own["wte.weight"] = wte[: config.n_vocab]
-    if head is not None and config.tied:
-        del own[UNEMBEDDING]
-    elif head is not None:
-        has_values = config.readout == "values"
-        own[UNEMBEDDING] = head[config.n_vocab :] if has_values else head[: config.n_out]
+    if len(own) < len(arrays):
+        _refuse("it has an array twice, with and without the prefix of Hugging Face's names")
+    for name in ("wte.weight", UNEMBEDDING):
+        if name in own:
+            check_shape(name, _rows(config), own[name].shape)
+    if config.tied and UNEMBEDDING in own:
+        if not np.array_equal(own.pop(UNEMBEDDING), own.get("wte.weight", ())):
+            _refuse(f"`{UNEMBEDDING}` is not `wte.weight`, and its config ties the two")
+    elif UNEMBEDDING in own:
+        first = config.n_vocab if config.readout == "values" else 0
+        own[UNEMBEDDING] = own[UNEMBEDDING][first : first + config.n_out]
+    if "wte.weight" in own:
+        own["wte.weight"] = own["wte.weight"][: config.n_vocab]
     return own
+
+
+def _rows(config: Config) -> tuple[int, int]:
+    """Return `[vocab_size, d_model]` of the stock model: its values are tokens too."""
+    n_values = config.n_out if config.readout == "values" else 0
+    return config.n_vocab + n_values, config.d_model
 
 
 def _refuse(message: str) -> NoReturn:
