@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from handcraft.runtime.recipe import Gap
     from handcraft.runtime.vocabulary import Token
 
+LARGEST_SCALE = 1 << 64
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
@@ -137,6 +139,9 @@ def _scaling(
         return NO_LEAK if gap is None else least(placed, config, formats)
     if gap is not None:
         raise HandcraftError("bad-option", "`gap` and `scale` both say how scores are scaled")
+    if type(scale) is int and scale > LARGEST_SCALE:
+        message = f"a scale is at most {LARGEST_SCALE}"
+        raise HandcraftError("bad-option", message, help="the published model's is 1024")
     if type(scale) is not int or scale < 1 or scale & (scale - 1):
         message = f"a scale is a power of two, so that scores stay exact, not `{scale}`"
         raise HandcraftError("bad-option", message, help="the published model's is 1024")

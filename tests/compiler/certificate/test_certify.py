@@ -107,6 +107,12 @@ def test_a_scale_is_a_power_of_two(scale: int) -> None:
         handcraft.compile(PROGRAMS / "aab.rasp", scale=scale)
 
 
+@pytest.mark.parametrize("exponent", [65, 5_000, 20_000])
+def test_a_scale_is_a_number_that_formats_hold(exponent: int) -> None:
+    with pytest.raises(handcraft.HandcraftError, match="a scale is at most 18446744073709551616"):
+        handcraft.compile(PROGRAMS / "aab.rasp", scale=2**exponent)
+
+
 def test_gap_and_scale_exclude_each_other() -> None:
     with pytest.raises(handcraft.HandcraftError, match="both say how scores are scaled"):
         handcraft.compile(PROGRAMS / "aab.rasp", scale=1024, gap="least")
