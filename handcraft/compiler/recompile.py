@@ -32,6 +32,17 @@ def recompile(model: Model) -> Compiled:
             weights, `other-vocabulary` where the tokens are not exactly those of its program.
         ProgramError: where this version does not compile the program.
     """
+    compiled = compiled_again(model)
+    return replace(compiled, model=with_weights_of(model, compiled.model))
+
+
+def compiled_again(model: Model) -> Compiled:
+    """Compile a model's own program again, whatever form of it the model is.
+
+    Raises:
+        HandcraftError: `no-program`; `other-vocabulary`.
+        ProgramError: where this version does not compile the program.
+    """
     recipe = model.description.recipe
     if recipe is None:
         message, help_ = "this model does not carry its program", "compile it again"
@@ -48,9 +59,17 @@ def recompile(model: Model) -> Compiled:
     if (made.vocabulary, made.source_vocabulary) != (model.vocabulary, model.source_vocabulary):
         message = "the vocabulary is not the one that its program has"
         raise HandcraftError("other-vocabulary", message, help=AGAIN)
+    return compiled
+
+
+def with_weights_of(model: Model, made: Model) -> Model:
+    """Return what was made anew in the format of the model, whose weights must be the same.
+
+    Raises:
+        HandcraftError: `other-weights`.
+    """
     weights = made.parameters.astype(model.parameters.dtype.name)
     if not weights.equals(model.parameters):
         message = "the weights are not those that its program compiles to"
         raise HandcraftError("other-weights", message, help=AGAIN)
-    own = Model(weights, made.vocabulary, made.description, made.source_vocabulary)
-    return replace(compiled, model=own)
+    return Model(weights, made.vocabulary, made.description, made.source_vocabulary)

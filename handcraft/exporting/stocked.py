@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from handcraft.compiler.recompile import recompile
-from handcraft.compiler.stock.shape import Shape
+from handcraft.compiler.recompile import compiled_again, recompile, with_weights_of
+from handcraft.compiler.stock.shape import USUAL
 from handcraft.compiler.stock.stock import StockModel, stock
-from handcraft.errors import HandcraftError
 from handcraft.runtime.model import Model
 
 if TYPE_CHECKING:
@@ -27,25 +27,21 @@ def stocked(
 ) -> StockModel:
     """Return a stock model as it is, and any other model made one.
 
+    What a file holds of either is made once more from its program: so what is proved is proved.
+
     Raises:
         HandcraftError: `not-stock`; those of `recompile` and `stock`.
     """
     if isinstance(known, StockModel):
         return known
-    if not is_stock(known):
-        return stock(
-            recompile(known),
-            layer_norm=layer_norm,
-            activation=activation,
-            allow_unproved=allow_unproved,
-        )
-    if not known.config.tied:
-        raise HandcraftError(
-            "not-stock",
-            "the unembedding of this model has lost the tokens that are never produced",
-            help="give the folder that it was read from, or the model that it was made from",
-        )
-    return StockModel(known, _shape(known), 0)
+    if is_stock(known):
+        return _again(known)
+    return stock(
+        recompile(known),
+        layer_norm=layer_norm,
+        activation=activation,
+        allow_unproved=allow_unproved,
+    )
 
 
 def is_stock(model: Model) -> bool:
@@ -62,20 +58,18 @@ def is_stock(model: Model) -> bool:
     )
 
 
-def _shape(model: Model) -> Shape:
-    config, places = model.config, _places(model)
-    plus, minus = places.get("plus (stock)"), places.get("minus (stock)")
-    return Shape(
-        n_head=config.n_head,
-        d_head=config.d_head,
-        d_mlp=config.d_mlp,
-        n_layer=config.n_layer,
-        reference=places["reference (stock)"],
-        balance=places["balance (stock)"],
-        one=places["one (stock)"],
-        pair=None if plus is None or minus is None else (plus, minus),
+def _again(model: Model) -> StockModel:
+    """Make a stock model once more, in its own form, and hold it against the model."""
+    config = model.config
+    made = stock(
+        compiled_again(model),
+        layer_norm="pair" if "plus (stock)" in _places(model) else "epsilon",
+        activation=config.activation,
+        mlp_width="usual" if config.d_mlp == USUAL * config.d_model else "needed",
+        allow_unproved=True,
     )
+    return replace(made, model=with_weights_of(model, made.model))
 
 
-def _places(model: Model) -> dict[str, int]:
-    return {v.name: v.first_direction for v in model.description.residual}
+def _places(model: Model) -> set[str]:
+    return {variable.name for variable in model.description.residual}

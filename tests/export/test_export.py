@@ -8,6 +8,7 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from handcraft.runtime.model import Model
 from handcraft.runtime.weights import Weights
 
 if TYPE_CHECKING:
+    from handcraft.compiler.stock.stock import LayerNorm
     from handcraft.exporting.export import Target
 
 transformers = pytest.importorskip("transformers")
@@ -304,8 +306,26 @@ def test_edited_weights_are_not_called_proved(tmp_path: Path) -> None:
     assert handcraft.load(tmp_path / "it").parameters.equals(edited.parameters)
 
 
-def test_a_stock_model_is_exported_again_as_it_is(tmp_path: Path) -> None:
-    export(aab(), tmp_path / "one", to="gpt2")
+def test_an_edited_stock_model_is_not_called_proved(tmp_path: Path) -> None:
+    export(aab(), tmp_path / "it", to="gpt2")
+    model = handcraft.load(tmp_path / "it")
+    arrays = {name: array.copy() for name, array in model.weights.items()}
+    arrays["wte.weight"][0] *= 2
+    edited = Model(Weights(model.config, arrays), model.vocabulary, model.description)
+    with pytest.raises(HandcraftError, match="not those that its program compiles to"):
+        export(edited, tmp_path / "it", to="gpt2")
+    unknown = Model(model.parameters, model.vocabulary, replace(model.description, recipe=None))
+    with pytest.raises(HandcraftError, match="does not carry its program"):
+        export(unknown, tmp_path / "it", to="gpt2")
+
+
+@pytest.mark.parametrize("layer_norm", ["epsilon", "pair"])
+@pytest.mark.parametrize("name", ["aab", "prefix_length", "heading"])
+def test_a_stock_model_is_exported_again_as_it_is(
+    name: str, layer_norm: LayerNorm, tmp_path: Path
+) -> None:
+    model = handcraft.compile(handcraft.parse(GALLERY / f"{name}.rasp"))
+    export(model, tmp_path / "one", to="gpt2", layer_norm=layer_norm)
     export(handcraft.load(tmp_path / "one"), tmp_path / "two", to="gpt2")
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name

@@ -142,20 +142,12 @@ def test_a_model_that_is_not_stock_yet_is_made_so(
     assert_alike(ready, ("abba", "b"))
 
 
-def test_a_tied_stock_model_is_taken_as_it_is() -> None:
-    made = stock_of("recall")
+@pytest.mark.parametrize("name", ["recall", "induction"])
+def test_a_stock_model_is_taken_as_it_is(name: str) -> None:
+    made = stock_of(name)
     again = Made(made, lens.bridge(made.model), hook_names(made.model))
-    assert_alike(again, TEXTS["recall"])
-    assert again.names == bridged("recall").names
-
-
-def test_an_untied_stock_model_alone_is_refused_but_has_its_hook_names() -> None:
-    made = stock_of("induction")
-    assert hook_names(made.model) == hook_names(made)
-    with pytest.raises(HandcraftError, match="has lost the tokens") as caught:
-        lens.bridge(made.model)
-    assert caught.value.help is not None
-    assert "the folder" in caught.value.help
+    assert_alike(again, TEXTS[name])
+    assert again.names == hook_names(made)
 
 
 @pytest.mark.parametrize("name", ["aab", "induction", "balanced"])
