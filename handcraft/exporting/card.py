@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from handcraft.exporting.gguf import SWITCHES
@@ -49,8 +50,13 @@ front, room = ids[:, :{front}], {room}
 for _ in range(10):
     window = torch.cat([front, ids[:, {front}:][:, -room:]], dim=1)
     ids = torch.cat([ids, model(window).logits[:, -1:].argmax(-1)], dim=1)
-print(tokenizer.decode(ids[0], skip_special_tokens=True))
+{end}print(tokenizer.decode(ids[0], skip_special_tokens=True))
 ```
+"""
+
+END = """\
+    if ids[0, -1] == tokenizer.eos_token_id:
+        break
 """
 
 ENDS = """\
@@ -94,7 +100,7 @@ LLAMA = """\
 half precision unless it is told not to:
 
 ```sh
-llama-cli -m model.gguf {switches} --temp 0 -p '{prompt}'
+llama-cli -m model.gguf {switches} --temp 0 -p {prompt}
 ```
 """
 
@@ -147,7 +153,7 @@ def gguf_card(made: StockModel) -> str:
             _heading(model),
             *_program(model),
             "## Use\n",
-            LLAMA.format(prompt=_prompt(model), switches=SWITCHES),
+            LLAMA.format(prompt=quote(_prompt(model)), switches=SWITCHES),
             "## What was proved\n",
             *_proved(model.certificate),
             "## Form\n",
@@ -167,6 +173,7 @@ def native_card(model: Model, to: str) -> str:
             "## What was proved\n",
             *_proved(model.certificate),
             *_vocabulary(model),
+            *_unsaid(model),
         )
     )
 
@@ -192,7 +199,7 @@ def _program(model: Model) -> Iterator[str]:
     given = {
         name: getattr(recipe.origin, name) for name in ("vocab", "context", "attention", "output")
     }
-    told = [f"{name} `{value}`" for name, value in given.items() if value is not None]
+    told = [f"{name} {_code(str(value))}" for name, value in given.items() if value is not None]
     if told:
         yield f"Compiled with {', '.join(told)}.\n"
 
@@ -206,7 +213,8 @@ def _use(model: Model) -> Iterator[str]:
         yield VALUES.format(folder=FOLDER, prompt=prompt, front=front)
         yield ENDS.format(n_positions=config.n_ctx)
         return
-    n = max(1, min(10, room - len(vocabulary.split(prompt))))
+    n = max(1, min(10, room - 1))
+    prompt = vocabulary.join((prompt, ""))  # the pipeline puts what follows right behind it
     yield PREDICTS.format(folder=FOLDER, prompt=prompt, n=n)
     if model.description.window_safe:
         yield SLIDES.format(
@@ -216,13 +224,14 @@ def _use(model: Model) -> Iterator[str]:
             room=room,
             context=room,
             n_positions=config.n_ctx,
+            end="" if vocabulary.eos is None else END,
         )
     else:
         yield ENDS.format(n_positions=config.n_ctx)
     if model.description.guide is not None and vocabulary.eos is None:
         yield (
-            "Where a text is a word that no longer one begins with, nothing is right, and a stock"
-            " model goes on all the same: declare an `eos` to let it say so.\n"
+            "No token is right behind a word with which no longer word begins, and a stock model"
+            " goes on all the same: declare an `eos` to let it say so.\n"
         )
 
 
@@ -281,8 +290,27 @@ def _vocabulary(model: Model) -> Iterator[str]:
     names = vocabulary_names(model.vocabulary, start=model.config.start, values=values)
     if model.source_vocabulary is not None:
         yield f"Tokens of the source: {_listed(model.source_vocabulary)}.\n"
-    yield f"Tokens, from id 0 on: {', '.join(f'`{name!r}`' for name in names)}.\n"
+    yield f"Tokens, from id 0 on: {', '.join(_code(repr(name)) for name in names)}.\n"
+
+
+def _unsaid(model: Model) -> Iterator[str]:
+    """Yield which logit of a native model is about a token that is never produced."""
+    vocabulary = model.vocabulary
+    if vocabulary.bos is not None and model.description.kind != "output":
+        number = vocabulary.id(vocabulary.bos)
+        yield (
+            f"{_code(repr(vocabulary.bos))} is never produced: leave logit {number} out of the"
+            " largest.\n"
+        )
 
 
 def _listed(vocabulary: Vocabulary) -> str:
-    return ", ".join(f"`{token!r}`" for token in vocabulary.tokens)
+    return ", ".join(_code(repr(token)) for token in vocabulary.tokens)
+
+
+def _code(text: str) -> str:
+    """Return a text as Markdown shows it as code, marks of code in it included."""
+    mark = "`"
+    while mark in text:
+        mark += "`"
+    return f"`{text}`" if mark == "`" else f"{mark} {text} {mark}"
