@@ -76,7 +76,7 @@ def export(
     Raises:
         HandcraftError: `bad-option`; `missing-extra`; `not-stock` where no GPT-2 can hold the
             program; those of `recompile`; `format` where the stock form is not proved.
-        FileError: `cannot-write`, `exists`, `bad-path`.
+        FileError: `cannot-write`, `exists`, `in-use`, `bad-path`.
     """
     target = file_path(path)
     _check(model, to, layer_norm=layer_norm, activation=activation, patterns=patterns)

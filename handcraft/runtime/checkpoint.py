@@ -1,7 +1,8 @@
 """Reads a model back from a folder that was exported: arrays as safetensors beside the manifest.
 
 The arrays of a stock GPT-2 have the prefix of Hugging Face's names, rows for what only its own
-vocabulary has, and its unembedding names no values; all this is taken away again.
+vocabulary has, and its unembedding names no values and pushes `bos` down, which is never produced;
+all this is taken away again.
 
 Nothing is read of a file that is larger than a model of its config can be.
 """
@@ -52,7 +53,7 @@ def load_folder(folder: Path) -> Model:
     manifest = _manifest(folder)
     arrays = _arrays(folder, manifest.config)
     if any(name.startswith(PREFIX) for name in arrays):
-        arrays = _own(arrays, manifest.config)
+        arrays = _own(arrays, manifest)
     expected = shapes(manifest.config)
     check_names(expected, arrays)
     for name in sorted(arrays):
@@ -92,8 +93,9 @@ def _arrays(folder: Path, config: Config) -> dict[str, Array]:
     return arrays
 
 
-def _own(arrays: dict[str, Array], config: Config) -> dict[str, Array]:
+def _own(arrays: dict[str, Array], manifest: Manifest) -> dict[str, Array]:
     """Return the arrays of a `GPT2LMHeadModel` under our names, without rows that we have not."""
+    config, vocabulary = manifest.config, manifest.vocabulary
     own = {name.removeprefix(PREFIX): array for name, array in arrays.items()}
     if len(own) < len(arrays):
         _refuse("it has an array twice, with and without the prefix of Hugging Face's names")
@@ -105,7 +107,10 @@ def _own(arrays: dict[str, Array], config: Config) -> dict[str, Array]:
             _refuse(f"`{UNEMBEDDING}` is not `wte.weight`, and its config ties the two")
     elif UNEMBEDDING in own:
         first = config.n_vocab if config.readout == "values" else 0
-        own[UNEMBEDDING] = own[UNEMBEDDING][first : first + config.n_out]
+        own[UNEMBEDDING] = own[UNEMBEDDING][first : first + config.n_out].copy()
+        if config.readout == "tokens" and vocabulary.bos is not None:
+            never = vocabulary.id(vocabulary.bos)
+            own[UNEMBEDDING][never : never + 1] = 0
     if "wte.weight" in own:
         own["wte.weight"] = own["wte.weight"][: config.n_vocab]
     return own

@@ -15,6 +15,7 @@ from program_files import GALLERY
 import handcraft
 from handcraft.errors import FileError
 from handcraft.exporting.export import export
+from handcraft.exporting.stocked import stocked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +89,20 @@ def test_a_tied_unembedding_may_be_there_once_more(folder: Path) -> None:
     arrays = safetensors.load(file.read_bytes())
     file.write_bytes(safetensors.save(arrays | {HEAD: arrays[WTE]}))
     assert handcraft.load(folder).predict("aa") == "b"
+
+
+def test_an_untied_unembedding_is_read_back_as_it_was_made(tmp_path: Path) -> None:
+    model = handcraft.compile(
+        'vocab "abc"; bos "^"; context 32; logits {"a": -5, "b": -1000 * indices, "c": -7};'
+    )
+    made = stocked(model, "epsilon", "gelu_new").model
+    assert not made.config.tied
+    export(model, tmp_path / "one", to="gpt2")
+    read = handcraft.load(tmp_path / "one")
+    assert read.parameters.equals(made.parameters)
+    export(read, tmp_path / "two", to="gpt2")
+    one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
+    assert one == two
 
 
 def test_formats_that_numpy_has_not_are_told(folder: Path) -> None:
