@@ -2,14 +2,16 @@
 
 Exact scores are multiples of one step, found from the coefficients: two different ones are at
 least that far apart, and where every product and sum is a number of the format, equal ones are
-equal bit for bit. So the keys with the largest exact score win, in shares that are equal.
+equal bit for bit. So the keys with the largest exact score win, in shares that are equal. Where
+scores of winners are rounded, their exponentials are not all 1: they differ by a little, and so
+much more are they off (`EXPONENTIAL`); and their sum is rounded as any sum is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, sqrt
+from math import frexp, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ from handcraft.compiler.certificate.formats import (
     DIGITS,
     FINE,
     FORMATS,
+    ROUNDOFF,
     TINY,
     Floats,
     fits,
@@ -46,6 +49,10 @@ if TYPE_CHECKING:
     from handcraft.compiler.certificate.stream import Stream
     from handcraft.compiler.forms import Direction, Form, Number
     from handcraft.compiler.graph import Head
+
+
+EXPONENTIAL = 8
+"""Roundings by which the exponentials of two scores can be off, beside their distance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +152,7 @@ def sharpness(
     gap = head.gap if way is None else way.gap
     if not seen.is_masked and START in stream.index:
         gap = min(gap, _lead_of_start(head, stream, k, seen.stream))
+    is_root_exact = frexp(sqrt(d_head))[0] == 0.5
     distances, leaks, uneven = [], [], []
     for number, (format_, scale) in enumerate(zip(FORMATS, scales, strict=True)):
         unit = float(scale) / sqrt(d_head)
@@ -157,7 +165,10 @@ def sharpness(
         distances.append(min(distance, BEYOND))
         vanishes = distance >= format_.vanishing
         leaks.append(0.0 if vanishes else min(1.0, seen.n_ctx * largest_exp(distance)))
-        uneven.append(float(2.1 * off[number] * unit))
+        apart = 2.1 * off[number] * unit
+        if apart and not is_root_exact:
+            apart += 2.1 * u * unit * mass[number]
+        uneven.append(float(apart))
     return Sharpness(gap, tuple(distances), tuple(leaks), tuple(uneven))
 
 
@@ -182,22 +193,28 @@ def moved(
     winners = n_ctx if head.winners is None else head.winners
     is_single = winners == 1
     only_start = (v.low == 0) & (v.high == 0)
-    total = np.where(np.ldexp(1.0, DIGITS) < winners, winners, 0)
+    is_uneven, is_whole = uneven > 0, np.ldexp(1.0, DIGITS) >= winners
+    total = np.where(is_uneven | ~is_whole, winners, 0)
     terms = np.where(only_start & (v.error == 0), 1, winners) + total + 2
     size = v.size + v.error
-    tilt = np.where(uneven < 1, np.expm1(np.minimum(uneven, 1.0)), 1.0)
+    tilt = np.expm1(np.minimum(uneven, 1.0) + np.where(is_uneven, EXPONENTIAL * ROUNDOFF, 0.0))
+    tilt = np.where(uneven < 1, tilt, 1.0)
     mean = gamma(terms) * size
     if winners > 1:
-        is_digital = (v.grid >= 0) & (v.size <= 1) & (v.error == 0)
-        tighter = mean_error(winners, size, is_digital)
-        mean = np.where(total == 0, np.minimum(mean, tighter), mean)
+        is_digital = (v.grid >= 0) & (v.size <= 1) & (v.error == 0) & ~is_uneven
+        tighter = mean_error(winners, size * (1 + tilt), is_digital)
+        summed = mean_error(winners, 1 + tilt, np.zeros_like(is_uneven))
+        tighter = tighter + np.where(is_uneven, 2 * summed, 0.0) * size
+        mean = np.where(is_whole, np.minimum(mean, tighter), mean)
     mean = mean + (0.0 if head.alike else tilt * (high - low))
     most = v.wide + v.error
     leaking = leak * 2 * most + gamma(n_ctx + 3) * (size + leak * most) + TINY * n_ctx
     error = v.error + detour + np.where(is_single, 0.0, mean) + np.where(leak > 0, leaking, 0.0)
     grids = v.grid if is_single else np.full(len(head.columns), UNKNOWN)
     even = (uneven < 1) & only_start
-    relative = np.where(even, gamma(total + 4) + 2 * leak + tilt, inf)
+    mixed = np.where(v.error == 0, 0, winners) + total + 4
+    share = (1 + gamma(mixed)) * (1 + tilt) * (1 + 2 * leak) - 1
+    relative = np.where(even, outward(share), inf)
     reading = Reading(
         low,
         high,
