@@ -29,6 +29,12 @@ FURTHEST = 0.18
 STEEPEST = 0.51
 """Nor further than this share of x, the rounding of a table included, but for `FINEST`."""
 
+ROUNDINGS = 8
+"""By so many roundings of x software may miss GELU, where it is x or 0 too."""
+
+TABLED = 2.0**-10 * 1.01
+"""The share of x by which a table misses the sum of GELU of x and of -x, but for `FINEST`."""
+
 FINEST = 2.0**-23
 """More than what float16 loses near 0, twice."""
 
@@ -59,6 +65,20 @@ class Smooth:
         largest = np.maximum(np.abs(low), np.abs(high)) + slack
         decided = (low - slack >= bound) | (high + slack <= -bound)
         near = np.minimum(FURTHEST / self.sharpness, STEEPEST * largest + FINEST / self.sharpness)
-        rounding = 8 * u * largest + 4 * tiny
+        rounding = ROUNDINGS * u * largest + 4 * tiny
         off: Floats = rounding + np.where(decided, 0.0, near)
+        return off
+
+    def odd(self, size: Floats) -> Floats:
+        """Return how far the activation of x, less that of -x, can be from x, `[n_format, n]`.
+
+        GELU of x less GELU of -x is x; what is found in a table is rounded twice.
+
+        Args:
+            size: the largest absolute value of x, `[n_format, n]`.
+        """
+        tabled = TABLED * np.minimum(size, SATURATED["float32"] / self.sharpness)
+        tabled = tabled + FINEST / self.sharpness
+        tabled[[f.name == "float64" for f in FORMATS]] = 0.0
+        off: Floats = 2 * ROUNDINGS * ROUNDOFF * size + 8 * TINY + tabled
         return off

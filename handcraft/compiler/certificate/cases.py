@@ -105,7 +105,7 @@ class Cases:
         if bend is not None:
             carried = carried + rows.sums(size * bend[:, :, at])
             top = top + bend[:, :, at]
-        mass = rows.sums(np.where(alive, size * top, 0.0))
+        mass = rows.sums(size * np.where(alive, top, 0.0 if bend is None else bend[:, :, at]))
         bias_size = np.abs(bias.value)[:, None, :]
         has_bias = (bias_size > 0).astype(np.float64)
         mass = outward(mass + bias_size)

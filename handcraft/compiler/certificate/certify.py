@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from handcraft.compiler.certificate.coordinates import Coordinates
 from handcraft.compiler.certificate.errands import Side, detour
-from handcraft.compiler.certificate.formats import BEYOND, FORMATS, Floats
+from handcraft.compiler.certificate.formats import BEYOND, FORMATS, Floats, outward
 from handcraft.compiler.certificate.heads import (
     HeadRead,
     Seen,
@@ -21,7 +22,7 @@ from handcraft.compiler.certificate.heads import (
 )
 from handcraft.compiler.certificate.intents import is_clearing
 from handcraft.compiler.certificate.mlps import computed
-from handcraft.compiler.certificate.norms import left_over, normed
+from handcraft.compiler.certificate.norms import left_over, normed, size_of, unbalanced
 from handcraft.compiler.certificate.readouts import Decision, beside_mean, decision
 from handcraft.compiler.certificate.scales import NO_LEAK, Scaling, scale
 from handcraft.compiler.certificate.stream import Stream
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from handcraft.compiler.place import Placed
     from handcraft.runtime.config import Config
 
+Made: TypeAlias = "tuple[str, tuple[Written, dict[Direction, Number]]]"
+"""The name of an operation, what it adds, and what it adds at the start token."""
 
 MOST_ERROR = 0.125
 """An error from which on an operation is named as the cause of what is not proved."""
@@ -119,6 +122,7 @@ def _through(
     """Carry bounds through the layers of one sequence; cross heads read those of the source."""
     stream = Stream(placed.graph)
     flow = Flow(Side(stream, Coordinates(placed.graph, stream)), config.n_ctx)
+    _unbalance(stream, [], stock)
     causal = config.attention == "causal"
     for layer, size in zip(placed.layers, placed.sizes, strict=True):
         seen = _seen(flow, stock)
@@ -135,6 +139,7 @@ def _through(
                 for head, read in zip(layer.crosses, reads, strict=True)
             ]
         _add(stream, within, flow.written)
+        _unbalance(stream, within, stock)
         _add(stream, across, flow.written)
         clearing = [mlp for mlp in layer.mlps if mlp.name in placed.clears]
         flow.astray.update(mlp.name for mlp in clearing if not is_clearing(mlp))
@@ -149,9 +154,9 @@ def _through(
             made.append((mlp.name, (adds.written, adds.start)))
             if adds.margins is not None:
                 flow.margins[mlp.name] = adds.margins
-        if stock is not None:
-            _leave(clearing, placed, stream, stock)
+        cleared = None if stock is None else _leave(clearing, placed, stream, stock)
         _add(stream, made, flow.written)
+        _unbalance(stream, made, stock, cleared)
     return flow
 
 
@@ -162,21 +167,28 @@ def _seen(flow: Flow, stock: Stock | None) -> Flow:
     return replace(flow, side=Side(normed(flow.side.stream, stock.pinned), flow.side.plane))
 
 
-def _leave(clearing: Sequence[MlpOp], placed: Placed, stream: Stream, stock: Stock) -> None:
-    """Let what clearing does not take away of a column stay in the directions that share it."""
+def _leave(clearing: Sequence[MlpOp], placed: Placed, stream: Stream, stock: Stock) -> Floats:
+    """Let what clearing does not take away of a column stay in the directions that share it.
+
+    Returns:
+        The sizes of what is taken away, `[n_format, n]`.
+    """
+    signs = Counter(d for mlp in clearing for n in mlp.neurons for d, _ in n.writes)
+    both = np.zeros(len(stream.low), dtype=np.bool_)
+    for d, count in signs.items():
+        both[stream.index[d]] = count > 1
+    sizes = size_of(stream)[:, [stream.index[d] for d in signs]]
     if not clearing:
-        return
-    over = left_over(stream, stock.pinned)
-    if stock.smooth is not None:
-        size = np.maximum(np.abs(stream.low), np.abs(stream.high))
-        over = over + stock.smooth.off(-size, size, stream.error + over)
+        return sizes
+    over = left_over(stream, stock, both=both)
     sharing: dict[int, list[Direction]] = {}
     for d, column in placed.columns.items():
         sharing.setdefault(column, []).append(d)
-    for cleared in {d for mlp in clearing for n in mlp.neurons for d, _ in n.writes}:
+    for cleared in signs:
         for other in sharing[placed.columns[cleared]]:
             if other != cleared:
                 stream.error[:, stream.index[other]] += over[:, stream.index[cleared]]
+    return sizes
 
 
 def _looked(
@@ -188,7 +200,7 @@ def _looked(
     scaling: Scaling,
     *,
     is_masked: bool,
-) -> tuple[str, tuple[Written, dict[Direction, Number]]]:
+) -> Made:
     """Return what a head adds, and note how surely it looks where it should."""
     stream = flow.side.stream
     way = detour(head, read, flow.side, keys.side)
@@ -204,7 +216,7 @@ def _looked(
 
 def _add(
     stream: Stream,
-    made: list[tuple[str, tuple[Written, dict[Direction, Number]]]],
+    made: list[Made],
     written: dict[str, Floats],
 ) -> None:
     """Let the operations of one sublayer write."""
@@ -212,6 +224,16 @@ def _add(
         written[name] = adds.error.max(axis=1, initial=0.0)
     starts = [at_start for _, (_, at_start) in made] if stream.start else []
     stream.add([adds for _, (adds, _) in made], starts)
+
+
+def _unbalance(
+    stream: Stream, made: Sequence[Made], stock: Stock | None, cleared: Floats | None = None
+) -> None:
+    """Note how far a sublayer can take the rows of other software from adding up to 0."""
+    if stock is not None:
+        written = [adds for _, (adds, _) in made]
+        more = unbalanced(stream, stock.pinned, written, cleared)
+        stream.uneven = outward(stream.uneven + more)
 
 
 def certify(

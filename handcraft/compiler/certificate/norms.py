@@ -27,14 +27,21 @@ from handcraft.compiler.certificate.formats import (
     ROUNDOFF,
     TINY,
     Floats,
+    Mask,
     gamma,
     outward,
 )
 from handcraft.compiler.certificate.readings import SYMBOL, Slip
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from handcraft.compiler.certificate.activations import Smooth
+    from handcraft.compiler.certificate.readings import Written
     from handcraft.compiler.certificate.stream import Stream
+
+TAKEN = 4
+"""Roundings of what is read and taken away: the sum with the mean, two products, and their sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +88,18 @@ def slip(stream: Stream, pinned: Pinned) -> Slip:
     """Return how far norms can move the directions of a stream."""
     n, u = pinned.d_model, ROUNDOFF
     squares, total, most = _sizes(stream)
-    balance = total + pinned.one  # the direction that makes rows add up to 0
+    balance = _balance(total, stream, pinned)
     squares = squares + balance**2 + pinned.one**2
     held = np.maximum(np.maximum(most, balance), pinned.pair)
     mean = outward(2 * balance / n + gamma(n + 8) * held + TINY)
     if pinned.pair:
         off = (squares + n * pinned.epsilon) / (4 * pinned.pair**2) + (n + 16) * u
-        shift = 9 * u * mean + 4 * TINY * pinned.gain
+        shift = 11 * u * mean + 4 * TINY * pinned.gain
     else:
         variance = squares * (1 + 3 * gamma(n + 8)) / n
         is_lost = variance < u * pinned.epsilon
         off = np.where(is_lost, u, variance / (2 * pinned.epsilon) + 8 * u)
-        shift = np.where(is_lost, 2, 9) * u * mean + 4 * TINY * pinned.gain
+        shift = np.where(is_lost, 4, 11) * u * mean + 4 * TINY * pinned.gain
     share, shift = outward(off), outward(shift)
     beyond = (pinned.epsilon > LARGEST) | (squares + 2 * pinned.pair**2 > LARGEST) | (share > 0.5)
     return Slip(np.where(beyond, BEYOND, share), np.where(beyond, BEYOND, shift), mean)
@@ -107,19 +114,61 @@ def normed(stream: Stream, pinned: Pinned | None) -> Stream:
     return view
 
 
-def left_over(stream: Stream, pinned: Pinned | None) -> Floats:
-    """Return what stays of each direction that is read and taken away, `[n_format, n]`."""
-    if pinned is None:
-        return np.zeros_like(stream.error)
-    return outward(_moved(stream, slip(stream, pinned)))
+def left_over(stream: Stream, stock: Stock, *, both: Mask) -> Floats:
+    """Return what stays of each direction that neurons read and take away, `[n_format, n]`.
+
+    Where one neuron does it, what is below 0 by error stays.
+
+    Args:
+        stream: the stream before it.
+        stock: norms and neurons.
+        both: which directions two neurons clear, one for each sign, `[n]`.
+    """
+    found = slip(stream, stock.pinned)
+    size = size_of(stream)
+    over = found.share * size + found.shift + gamma(TAKEN) * (size + found.mean)
+    bend = np.zeros_like(over)
+    if stock.smooth is not None:
+        exact = (size - stream.error)[0]
+        once = stock.smooth.off(-exact, exact, stream.error + over)
+        bend = np.where(both, stock.smooth.odd(size + over), once)
+    return outward(over + bend + np.where(both, 0.0, stream.error))
 
 
-def _moved(stream: Stream, found: Slip) -> Floats:
-    moved: Floats = found.share * _size(stream) + found.shift
-    return moved
+def unbalanced(
+    stream: Stream, pinned: Pinned, written: Sequence[Written] = (), cleared: Floats | None = None
+) -> Floats:
+    """Return how far a sublayer can take rows from adding up to 0, `[n_format, 1]`.
+
+    What is exact adds up to 0. What is written is rounded in its own direction, and again in the
+    one that balances, whose sum has the terms of all others, and weights that are rounded. Without
+    a sublayer it is the embedding, whose balance is rounded once.
+
+    Args:
+        stream: the stream after it.
+        pinned: its layer norms.
+        written: what its operations add.
+        cleared: the sizes of what is taken away, `[n_format, n]`.
+    """
+    mass, count = np.zeros_like(stream.uneven), np.zeros_like(stream.uneven)
+    for w in written:
+        mass = mass + w.mass.sum(axis=-1, keepdims=True)
+        count = count + w.count.sum(axis=-1, keepdims=True)
+    if cleared is not None:
+        mass = mass + 2 * cleared.sum(axis=1, keepdims=True)
+        count = count + 2 * cleared.shape[1]
+    rounding = 2 * gamma(count + 3) * mass
+    _, total, _ = _sizes(stream)
+    return outward(rounding + 2 * ROUNDOFF * _balance(total, stream, pinned) + TINY * (count + 2))
 
 
-def _size(stream: Stream) -> Floats:
+def _balance(total: Floats, stream: Stream, pinned: Pinned) -> Floats:
+    """Return how large the direction is that makes rows add up to 0, up to what they do not."""
+    size: Floats = total + pinned.one + stream.uneven
+    return size
+
+
+def size_of(stream: Stream) -> Floats:
     """Return how large what each direction holds can be, errors included, `[n_format, n]`."""
     exact = np.maximum(np.maximum(np.abs(stream.low), np.abs(stream.high)), np.abs(stream.at_start))
     size: Floats = exact + stream.error
@@ -132,7 +181,7 @@ def _sizes(stream: Stream) -> tuple[Floats, Floats, Floats]:
     Each is `[n_format, 1]`. Of a one-hot variable one direction counts, and the errors of all; what
     only the token or only the position decides counts as in the worst row of the embeddings.
     """
-    size, error = _size(stream), stream.error
+    size, error = size_of(stream), stream.error
     total, squares = np.zeros((len(size), 1)), np.zeros((len(size), 1))
     for number in np.unique(stream.group[:-1]):
         if number == SYMBOL:
@@ -140,6 +189,7 @@ def _sizes(stream: Stream) -> tuple[Floats, Floats, Floats]:
         here = np.flatnonzero(stream.group[:-1] == number)
         if stream.onehot[number]:
             top = size[:, here].max(axis=1, keepdims=True)
+            top = np.maximum(top, np.abs(stream.at_start[here]).sum())
             top = top + error[:, here].sum(axis=1, keepdims=True)
             total, squares = total + top, squares + top**2
         else:

@@ -12,6 +12,7 @@ from handcraft.compiler.certificate.coordinates import drift
 from handcraft.compiler.certificate.formats import FORMATS, Floats, gamma, outward
 from handcraft.compiler.certificate.norms import slip
 from handcraft.compiler.certificate.rows import form_rows
+from handcraft.compiler.certificate.stream import READ_MEAN
 from handcraft.compiler.forms import START, Form
 from handcraft.compiler.graph import (
     CrossReadout,
@@ -85,7 +86,8 @@ def logit_bounds(graph: Graph, stream: Stream) -> tuple[float, float]:
     is_tied = isinstance(graph.readout, TokenReadout)
     forms = _token_forms(graph) if is_tied else readout_forms(graph.readout)
     found = stream.read(form_rows(forms, stream.index))
-    return float(found.low.min()), float(found.high.max())
+    low, high = np.minimum(found.low, found.start), np.maximum(found.high, found.start)
+    return float(low.min()), float(high.max())
 
 
 def _off(graph: Graph, stream: Stream, plane: Coordinates) -> float | None:
@@ -165,6 +167,10 @@ def _spent(
     ends = np.array([[float(end) for end in line.piece] for line in lines])
     off, size = _number(number, ends + shift, stream)
     terms = max(len(form.terms) for form in forms) + 3
+    mean = np.zeros((len(FORMATS), len(lines)))
+    if stream.slip is not None:
+        terms += READ_MEAN
+        mean = stream.slip.mean * [sum(abs(float(c)) for _, c in form.terms) for form in forms]
     constant = np.array([float(line.constant) for line in lines])
     lead = np.minimum(*((slope[:, None] - slope) * ends[:, i : i + 1] for i in (0, 1)))
     lead = lead + constant[:, None] - constant
@@ -173,7 +179,7 @@ def _spent(
     apart = np.abs(slope[:, None] - slope)
     spent = []
     for f in range(len(FORMATS)):
-        mass = np.abs(slope) * (size + off[f])[:, None] + rest.mass[f]
+        mass = np.abs(slope) * (size + off[f])[:, None] + rest.mass[f] + mean[f]
         rounding = gamma(terms)[f] * mass + rest.error[f]
         own = np.diagonal(rounding)[:, None]
         spent.append(float((apart * off[f][:, None] + rounding + own - lead).max()) + margin)

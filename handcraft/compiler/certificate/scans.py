@@ -2,6 +2,8 @@
 
 Errors of the number reach a result times the slope there, which is 0 where a step is flat. At
 ordinary positions the start direction is exactly 0, so a form may read it beside the number.
+Behind a norm readers subtract the mean too: nothing is exact then, and the mean is rounded with
+the rest.
 """
 
 from __future__ import annotations
@@ -85,6 +87,7 @@ def cases_of(scan: Scan, affine: Affine, pre: Rows, read: Reading, stream: Strea
     off = (stream.off(places) * weights).sum(axis=1)[:, None] * np.ones(len(ends))
     constants = np.abs(pre.exact[_last(pre)])
     is_alone = len(places) == 1
+    mean = np.zeros((len(off), 1)) if stream.slip is None else stream.slip.mean
     if is_alone:
         inner = np.abs(ends - float(form.constant)).max(axis=1)
         off = np.minimum(off, stream.near(places, inner / weights) * weights)
@@ -94,12 +97,13 @@ def cases_of(scan: Scan, affine: Affine, pre: Rows, read: Reading, stream: Strea
     off = outward(off)
     moved = off[:, :, None] * np.abs(affine.slope)
     mass = size + moved + constants + np.where(at_start, np.abs(affine.start), 0.0)
-    terms = len(places) + 4
+    mass = mass + mean[:, :, None] * (np.abs(affine.slope) * weights.sum() + np.abs(affine.start))
+    terms = len(places) + (4 if stream.slip is None else 7)
     rounding = gamma(terms)[:, :, None] * mass + TINY[:, :, None] * terms
     exact = np.broadcast_to((read.error == read.carried)[:, None, :], rounding.shape)
     known_grids = np.where(read.error == 0, read.grid, UNKNOWN)
     grids = np.broadcast_to(known_grids[:, None, :], rounding.shape)
-    if is_alone:
+    if is_alone and stream.slip is None:
         bit_exact, bit_grid = _bits(
             ends, off, form, int(places[0]), pre, np.maximum(-low, high) + moved
         )

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from handcraft.compiler.graph import Graph
 
 
+READ_MEAN = 3
+"""Roundings that the mean costs a reader: its weight, the product with it, and one more sum."""
+
+
 class Stream:
     """Bounds on all directions, tightened as operations write them.
 
@@ -60,7 +64,8 @@ class Stream:
         floor: what comes on top of that share.
         slip: what a norm does to what is read; None without one.
         uneven: how far the sum of a row can be from what it should be, if each operation adds to
-            one more direction what makes all its writes add up to 0, `[n_format, 1]`.
+            one more direction what makes all its writes add up to 0, `[n_format, 1]`; without such
+            a direction 0.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -234,7 +239,8 @@ class Stream:
         if self.slip is not None:
             held = rows.sums(weights * (at < len(self.index)))
             carried = carried + self.slip.share * mass + self.slip.shift * held
-            mass, count = outward(mass + self.slip.mean * held), count + 1
+            mass = outward(mass + self.slip.mean * held)
+            count = rows.sums(is_read.astype(np.float64)) + READ_MEAN + np.zeros_like(count)
         off = np.maximum(off, rows.sums(rows.off * start))
         count = np.maximum(count, rows.sums((is_read & ((start > 0) | (error > 0))).astype(float)))
         ones = self.low[at] >= 0
@@ -284,9 +290,6 @@ class Stream:
             count[:, w.target] += w.count
             relative[:, w.target], floor[:, w.target] = w.relative, w.floor
             grids[w.target] = np.minimum(grids[w.target], w.grid)
-        everything = mass.sum(axis=1, keepdims=True)
-        rounding = gamma(count.max(axis=1, keepdims=True) + 3) * everything
-        self.uneven = outward(self.uneven + 2 * carried.sum(axis=1, keepdims=True) + 2 * rounding)
         several = times > 1
         summed = carried + gamma(count + 1) * mass + TINY * (count + 1)
         summed = np.where((carried == 0) & fits(mass, grids), 0.0, summed)
