@@ -10,21 +10,24 @@ import pytest
 from comparing import expected
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from program_files import FILES
+from program_files import FILES, GALLERY
 
 import handcraft
+from handcraft.compiler.assemble import assemble
 from handcraft.compiler.pipeline import compile_program
 from handcraft.compiler.stock.shape import NARROW
 from handcraft.compiler.stock.stock import LayerNorm, StockModel, stock
 from handcraft.runtime.config import Activation
+from handcraft.runtime.model import Model
 from handcraft.testing import inputs, programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from handcraft.compiler.pipeline import Compiled
-    from handcraft.runtime.model import Model
     from handcraft.runtime.trace import Trace
     from handcraft.runtime.vocabulary import Token
     from handcraft.runtime.weights import Array
@@ -37,6 +40,12 @@ N_TEXT, LONGEST = 6, 24
 UNEVEN = 2.0**-9
 """Shares of keys may differ by this much from those of the native model: scores are rounded."""
 
+BALANCED = (GALLERY / "balanced.rasp").read_text()
+BOS = """
+    vocab ["<s>", "a", "b"]; bos "<s>"; context 5;
+    logits {"a": count(tokens, "b"), "b": count(tokens, "a") - 2};
+"""
+
 
 class Pair(NamedTuple):
     """A program's native model in float64, and the stock model of the same graph in float32."""
@@ -48,7 +57,8 @@ class Pair(NamedTuple):
 
 def pair(program: handcraft.Program, level: int, norm: LayerNorm, activation: Activation) -> Pair:
     compiled = compile_program(program, optimize=level, dtype="float32")
-    exact = compile_program(program, optimize=level, dtype="float64").model
+    weights = assemble(compiled.placed, compiled.program.typed.header, "float64")
+    exact = Model(weights, compiled.model.vocabulary, compiled.model.description)
     found = stock(compiled, layer_norm=norm, activation=activation, allow_unproved=True)
     return Pair(exact, compiled, found)
 
@@ -162,10 +172,10 @@ def assert_told(found: StockModel) -> None:
         here = slice(variable.first_direction, variable.last_direction + 1)
         told[first + 1 : last + 2, here] += 1
     assert told.max() == 1
-    assert (told[0, written(weights.arrays, "wte", "wpe")] == 1).all()
+    assert (told[0, written(weights, "wte", "wpe")] == 1).all()
     for number in range(config.n_layer):
         h = f"h.{number}"
-        wrote = written(weights.arrays, f"{h}.attn.c_proj", f"{h}.mlp.c_proj")
+        wrote = written(weights, f"{h}.attn.c_proj", f"{h}.mlp.c_proj")
         reads = np.flatnonzero(
             np.any(weights[f"{h}.attn.c_attn.weight"], axis=1)
             | np.any(weights[f"{h}.mlp.c_fc.weight"], axis=1)
@@ -180,10 +190,10 @@ def assert_told(found: StockModel) -> None:
     assert not weights["wpe.weight"][:, shape.reference].any()
 
 
-def written(arrays: Mapping[str, Array], *names: str) -> Array:
+def written(arrays: Mapping[str, Array], *names: str) -> NDArray[np.int64]:
     """Return the directions that some of the weights or biases write."""
     found = [array for name, array in arrays.items() if name.rpartition(".")[0] in names]
-    return np.flatnonzero(np.any(np.vstack(found), axis=0))
+    return np.flatnonzero(np.any(np.vstack(found), axis=0)).astype(np.int64)
 
 
 def assert_balanced(array: Array) -> None:
@@ -191,3 +201,75 @@ def assert_balanced(array: Array) -> None:
     exact = array.astype(np.float64)
     off = np.abs(exact.sum(axis=-1))
     assert (off <= np.finfo(np.float32).eps * np.abs(exact).sum(axis=-1)).all()
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("text", [BOS, BALANCED], ids=["bos", "start"])
+def test_every_row_of_the_embeddings_is_balanced_where_its_token_stands(
+    text: str, norm: LayerNorm
+) -> None:
+    found = pair(handcraft.parse(text), 1, norm, "gelu_new").found
+    model, one = found.model, found.shape.one
+    wte, wpe = (model.weights[f"{name}.weight"].astype(np.float64) for name in ("wte", "wpe"))
+    start = int(model.config.start)
+    places = {} if model.config.start_id is None else {model.config.start_id: 0}
+    if model.vocabulary.bos is not None:
+        places[model.vocabulary.id(model.vocabulary.bos)] = start
+    for token, row in enumerate(wte):
+        others = set(range(len(wpe))) - set(places.values())
+        for position in sorted(others) if token not in places else [places[token]]:
+            whole = row + wpe[position]
+            assert abs(whole.sum()) <= np.finfo(np.float32).eps * np.abs(whole).sum()
+            assert whole[one] == wpe[-1, one]
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("text", [BOS, BALANCED], ids=["bos", "start"])
+def test_what_starts_a_text_can_never_be_the_largest(text: str, norm: LayerNorm) -> None:
+    program = handcraft.parse(text)
+    found = pair(program, 1, norm, "gelu_new").found
+    model = found.model
+    assert model.config.tied
+    likely = said(model, model.config.n_out)
+    never = sorted(set(range(model.config.n_out)) - set(likely))
+    assert never
+    for each in texts_of(program, 1):
+        logits = model.trace(each).logits
+        assert (logits[:, never].max(axis=1) < logits[:, likely].min(axis=1) - 1).all()
+
+
+def test_heads_neurons_and_columns_that_nothing_uses_are_0() -> None:
+    compiled = compile_program(handcraft.parse(BALANCED))
+    found = stock(compiled)
+    shape, weights = found.shape, found.model.weights
+    own = {
+        place
+        for v in found.model.description.residual
+        for place in range(v.first_direction, v.last_direction + 1)
+    }
+    empty = sorted(set(range(shape.d_model)) - own)
+    assert empty
+    for name, array in weights.items():
+        if name.startswith("ln_") or ".ln_" in name:
+            continue
+        axis = 0 if name.endswith(("c_attn.weight", "c_fc.weight")) else -1
+        if array.shape[axis] == shape.d_model and not name.endswith(("c_attn.bias", "c_fc.bias")):
+            assert not np.take(array, empty, axis=axis).any(), name
+    for number, layer in enumerate(compiled.placed.layers):
+        h = f"h.{number}"
+        first = len(layer.heads) * shape.d_head
+        packed = weights[f"{h}.attn.c_attn.weight"].reshape(shape.d_model, 3, -1)
+        assert not packed[:, :, first:].any()
+        assert not weights[f"{h}.attn.c_proj.weight"][first:].any()
+        neurons = sum(len(mlp.neurons) for mlp in layer.mlps)
+        assert not weights[f"{h}.mlp.c_fc.weight"][:, neurons:].any()
+        assert not weights[f"{h}.mlp.c_fc.bias"][neurons:].any()
+        assert not weights[f"{h}.mlp.c_proj.weight"][neurons:].any()
+
+
+def test_a_stock_model_has_the_same_bytes_each_time() -> None:
+    one, other = (pair(handcraft.parse(BALANCED), 2, "pair", "gelu").found.model for _ in range(2))
+    assert one.weights.keys() == other.weights.keys()
+    for name, array in one.weights.items():
+        assert array.tobytes() == other.weights[name].tobytes()
+    assert one.description == other.description
