@@ -7,10 +7,23 @@ the norm, and each reader subtracts it as often as the sum of its coefficients s
 is a share of what is read, and the rounding of m and of the differences.
 
 Of how software computes m and v nothing is taken for granted but that m is off by at most
-(n + 8) u max|x| and v by a share of at most (2 n + 16) u: sums in any order, and running means and
-variances (Welford), are better than that. Other operations, the root included, round once each. So
-a variance that is less than half a unit in the last place of a large epsilon, a power of four, is
-lost, the factor is exactly 1, and nothing but the difference x - m is rounded.
+(n + 8) u max|x| and v by a share of at most (2 n + 16) u: sums in any order, in two passes or from
+the mean of squares, and running means and variances (Welford), are better than that. So a variance
+that is less than half a unit in the last place of a large epsilon, a power of four, is lost, the
+factor is exactly 1, and nothing but the difference x - m is rounded.
+
+What is assumed of software, beside IEEE arithmetic that keeps subnormal numbers:
+
+- v + epsilon is a number of the format (one that stayed in float64 would lose no variance), and the
+  root of a power of four and its reciprocal are exact; elsewhere they are off by two units in the
+  last place at most, together with all that the factor needs by 8 u.
+- rows are made as `(x - m) * r` or as `x * r + (-m * r)`, fused or not, and then multiplied by the
+  gain. Each costs 3 u of |x| and of |m|, for the direction and for the reference; and readers round
+  the weight of the reference, its product with the mean, and one more sum. `shift` holds all that.
+- readers add up their products in any order, fused or not. As no direction is exactly 0 behind a
+  norm, each one that is read is a term: of a one-hot too. That products with weights of 0 are 0
+  takes numbers that are finite, which `beyond` sees to.
+- a text has its start token and its `bos` where they belong, and nowhere else.
 """
 
 from __future__ import annotations
