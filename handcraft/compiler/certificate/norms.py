@@ -104,7 +104,8 @@ def slip(stream: Stream, pinned: Pinned) -> Slip:
     balance = _balance(total, stream, pinned)
     squares = squares + balance**2 + pinned.one**2
     held = np.maximum(np.maximum(most, balance), pinned.pair)
-    mean = outward(2 * balance / n + gamma(n + 8) * held + TINY)
+    apart = stream.uneven + stream.error.sum(axis=1, keepdims=True) + stream.spread
+    mean = outward(np.minimum(2 * balance, apart) / n + gamma(n + 8) * held + TINY)
     if pinned.pair:
         off = (squares + n * pinned.epsilon) / (4 * pinned.pair**2) + (n + 16) * u
         shift = 11 * u * mean + 4 * TINY * pinned.gain
@@ -213,5 +214,6 @@ def _sizes(stream: Stream) -> tuple[Floats, Floats, Floats]:
         rows = np.vstack((np.abs(symbol.table), start))
         off = error[:, symbol.places].max(axis=1, keepdims=True, initial=0.0)
         total = total + rows.sum(axis=1).max() + off * rows.shape[1]
-        squares = squares + ((rows + off.max()) ** 2).sum(axis=1).max()
+        each = ((rows + off[:, :, None]) ** 2).sum(axis=2)
+        squares = squares + each.max(axis=1, keepdims=True)
     return outward(squares), outward(total), size[:, :-1].max(axis=1, keepdims=True, initial=0.0)

@@ -73,10 +73,7 @@ def beside_mean(found: Decision, graph: Graph, stream: Stream, stock: Stock) -> 
     sums = [float(sum(c for _, c in form.terms)) for form in _token_forms(graph)]
     middle = (max(sums) + min(sums)) / 2
     spread = max(sums) - middle
-    n = stock.pinned.d_model
-    largest = np.maximum(slip(stream, stock.pinned).mean * n, stock.pinned.pair)
-    total = stream.uneven + stream.error.sum(axis=1, keepdims=True) + spread
-    mean = outward(total / n + gamma(n + 8) * largest)[:, 0]
+    mean = slip(stream, stock.pinned).mean[:, 0]
     off = mean * max(map(abs, sums))
     return replace(found, error=found.error + off, spent=found.spent + 2 * mean * spread)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from handcraft.compiler.certificate.formats import (
+    BEYOND,
     FINE,
     FORMATS,
     ROUNDOFF,
@@ -66,6 +67,7 @@ class Stream:
         uneven: how far the sum of a row can be from what it should be, if each operation adds to
             one more direction what makes all its writes add up to 0, `[n_format, 1]`; without such
             a direction 0.
+        spread: how far the sums of what tokens embed are from the middle of them all.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -102,6 +104,7 @@ class Stream:
         for symbol in self.symbols:
             self.group[symbol.places] = SYMBOL
         self._embed(graph, first)
+        self.spread = _spread(graph)
 
     def _embed(self, graph: Graph, first: dict[str, int]) -> None:
         for embedding in graph.embeddings:
@@ -268,6 +271,7 @@ class Stream:
         if not written:
             return
         before = np.maximum(np.maximum(np.abs(self.low), np.abs(self.high)), np.abs(self.at_start))
+        is_empty = before == 0
         before = before + self.error
         for values in start:
             self._add_start(values)
@@ -301,8 +305,13 @@ class Stream:
         adding = np.where(is_new, 0.0, ROUNDOFF * total + TINY)
         adding = np.where((error == 0) & (self.error == 0) & fits(total, grids), 0.0, adding)
         after = held(outward(self.error + error + adding), total)
+        left = self.error
         self.error = np.where(touched, after, self.error)
-        sole = touched & ~several & is_new
+        sole = touched & ~several & is_empty
+        once = np.where(is_new, 0.0, ROUNDOFF)
+        relative = outward(relative * (1 + once) + once)
+        floor = outward((floor + left) * (1 + once) + np.where(is_new, 0.0, TINY))
+        relative = np.where(relative < BEYOND, relative, np.inf)
         self.relative = np.where(sole, relative, np.where(touched, np.inf, self.relative))
         self.floor = np.where(sole, floor, np.where(touched, 0.0, self.floor))
         onehot = self.onehot[self._variable] & touched
@@ -313,6 +322,15 @@ class Stream:
         self.group = np.where(touched, self._variable, self.group)
         grids = np.where(onehot, np.minimum(0, self.start_grid), grids)
         self.grid = np.where(touched, grids, self.grid)
+
+
+def _spread(graph: Graph) -> float:
+    """Return half the distance of the sums that rows of the embedding by token have."""
+    sums: list[Number] = []
+    for by in ("token", "start"):
+        tables = [embedding.rows for embedding in graph.embeddings if embedding.by == by]
+        sums += [sum(map(sum, rows)) for rows in zip(*tables, strict=True)]
+    return float(max(sums) - min(sums)) / 2 if sums else 0.0
 
 
 class _Runs:

@@ -124,11 +124,24 @@ def test_a_row_is_as_large_as_all_that_the_start_token_has_of_a_one_hot() -> Non
     stream = stream_of(SHARE)
     group = int(np.flatnonzero(stream.onehot)[0])
     here = np.flatnonzero(stream.group[:-1] == group)
-    small = slip(stream, PINNED).mean
-    stream.at_start[here] = 1
     assert len(here) > 1
-    more = slip(stream, PINNED).mean - small
-    assert (more >= 2 * len(here) / PINNED.d_model).all()
+
+    def squares() -> float:
+        """Return the sum of squares of a row, its balance included, from its share in float64."""
+        return 2 * PINNED.d_model * PINNED.epsilon * float(slip(stream, PINNED).share[0, 0])
+
+    before = squares()
+    stream.at_start[here[0]] = 1
+    alone = squares() - before
+    stream.at_start[here] = 1
+    assert squares() - before >= 2 * alone
+
+
+def test_what_a_narrow_format_cannot_hold_is_no_loss_to_others() -> None:
+    stream = stream_of(WIDE)
+    before = slip(stream, PINNED).share[FLOAT32]
+    stream.error[FLOAT32 + 1 :] = 1e100
+    assert slip(stream, PINNED).share[FLOAT32] == before
 
 
 def test_how_far_rows_are_from_balance_counts_in_their_mean() -> None:
