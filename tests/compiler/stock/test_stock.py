@@ -273,3 +273,10 @@ def test_a_stock_model_has_the_same_bytes_each_time() -> None:
     for name, array in one.weights.items():
         assert array.tobytes() == other.weights[name].tobytes()
     assert one.description == other.description
+
+
+@pytest.mark.parametrize("name", ["hist_so_far", "patterns/triangle"])
+def test_programs_whose_columns_are_used_again_are_proved(name: str) -> None:
+    """One has scores that are halved, the other clears most of its columns."""
+    compiled = compile_program(handcraft.parse(GALLERY / f"{name}.rasp"), optimize=2)
+    assert np.isfinite(error(stock(compiled).model))
