@@ -61,7 +61,10 @@ def export(
     given: Given,
     optimize: int | None,
 ) -> None:
-    """Write the model or program FILE to a folder that other software loads."""
+    """Write the model or program FILE to a folder that other software loads.
+
+    A program is compiled in float32; for another format, a scale or a gap compile it first.
+    """
     from handcraft.exporting.export import export as write
 
     certificate = write(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from handcraft.exporting.gguf import SWITCHES
 from handcraft.exporting.tokenizer import vocabulary_names
+from handcraft.language.program import parse_again
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -236,8 +237,13 @@ def _use(model: Model) -> Iterator[str]:
 
 
 def _prompt(model: Model) -> str:
-    """Return a text that can be continued: the first token that is not a marker."""
-    vocabulary, guide = model.vocabulary, model.description.guide
+    """Return a text to read: an `output` program's example, else a token that can be continued."""
+    vocabulary, guide, recipe = model.vocabulary, model.description.guide, model.description.recipe
+    if model.description.kind == "output" and recipe is not None:
+        front = vocabulary.bos is not None
+        for example in parse_again(recipe.origin).examples:
+            if len(example.input) > front:
+                return vocabulary.join(example.input[front:])
     markers = (vocabulary.bos, vocabulary.eos)
     known = vocabulary.tokens if guide is None else guide.following(0)
     token = next((t for t in known if t not in markers), vocabulary.tokens[0])
@@ -246,14 +252,14 @@ def _prompt(model: Model) -> str:
 
 def _proved(certificate: Certificate | None) -> Iterator[str]:
     if certificate is None:
-        yield "Nothing.\n"
+        yield "Nothing: these weights are not those that the program compiles to.\n"
         return
     yield (
         "For every input on which the program has a meaning, and sums in any order, the answer is"
         " the program's where it says proved.\n"
     )
     lines = [
-        "| format | proved | a logit is off by at most | margin | of what may be lost |",
+        "| format | proved | a logit is off by at most | margin | used up |",
         "| --- | --- | --- | --- | --- |",
     ]
     for v in certificate.verdicts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never, get_args
 
@@ -21,15 +22,16 @@ from handcraft.exporting.torch import nanogpt, nanogpt_files, torch_files
 from handcraft.runtime.arguments import file_path
 from handcraft.runtime.checkpoint import ARRAYS_FILE, MANIFEST_FILE
 from handcraft.runtime.manifest import Manifest, write_manifest
+from handcraft.runtime.model import Model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
+    from pathlib import Path
 
     from handcraft.compiler.stock.stock import LayerNorm, StockModel
     from handcraft.runtime.certificate import Certificate
     from handcraft.runtime.config import Activation
-    from handcraft.runtime.model import Model
 
 ALONE = {"onnx": PurePath("model.onnx"), "gguf": PurePath("model.gguf")}
 """Formats of one file, which can be written without a folder around it."""
@@ -71,7 +73,8 @@ def export(
         allow_unproved: write also a stock GPT-2 that is not proved in its format.
 
     Returns:
-        What was proved of what was written; None if nothing was.
+        What was proved of what was written; None if nothing was, as of weights that are not those
+        that the model's program compiles to.
 
     Raises:
         HandcraftError: `bad-option`; `missing-extra`; `not-stock` where no GPT-2 can hold the
@@ -79,6 +82,7 @@ def export(
         FileError: `cannot-write`, `exists`, `in-use`, `bad-path`.
     """
     target = file_path(path)
+    _check_name(target, to)
     _check(model, to, layer_norm=layer_norm, activation=activation, patterns=patterns)
     files: Mapping[str, bytes]
     match to:
@@ -91,12 +95,9 @@ def export(
             )
             model = made.model
             files = _stock_files(made, to)
-        case "onnx":
-            files = {"model.onnx": onnx_model(model, patterns=patterns), **_told(model, to)}
-        case "safetensors":
-            files = {ARRAYS_FILE: safetensors_bytes(model.weights), **_told(model, to)}
-        case "torch":
-            files = {**torch_files(model), **_nanogpt(model), **_told(model, to)}
+        case "onnx" | "safetensors" | "torch":
+            model = _as_proved(model)
+            files = {**_native_files(model, to, patterns=patterns), **_told(model, to)}
         case _:
             assert_never(to)
     only = ALONE.get(to)
@@ -138,6 +139,38 @@ def _stock_files(made: StockModel, to: Target) -> dict[str, bytes]:
     return gpt2_files(made)
 
 
+def _native_files(
+    model: Model, to: Literal["onnx", "safetensors", "torch"], *, patterns: bool
+) -> dict[str, bytes]:
+    """Return the files of the weights as they are, in one of the formats that hold them."""
+    match to:
+        case "onnx":
+            return {"model.onnx": onnx_model(model, patterns=patterns)}
+        case "safetensors":
+            return {ARRAYS_FILE: safetensors_bytes(model.weights)}
+        case "torch":
+            return {**torch_files(model), **_nanogpt(model)}
+        case _:
+            assert_never(to)
+
+
+def _as_proved(model: Model) -> Model:
+    """Return a model that claims no proof where its weights are not those of its program."""
+    if model.certificate is None:
+        return model
+    try:
+        if is_stock(model):
+            stocked(model, "epsilon", "gelu_new")
+        else:
+            recompile(model)
+    except HandcraftError as error:
+        if error.code == "missing-extra":
+            raise
+        told = replace(model.description, certificate=None, formats=())
+        return Model(model.parameters, model.vocabulary, told, model.source_vocabulary)
+    return model
+
+
 def _nanogpt(model: Model) -> dict[str, bytes]:
     """Return the files of a nanoGPT, none where it cannot hold the program."""
     try:
@@ -164,6 +197,15 @@ def _manifest(model: Model) -> str:
 
 def _json(members: object) -> str:
     return json.dumps(members, indent=2, sort_keys=True) + "\n"
+
+
+def _check_name(target: Path, to: str) -> None:
+    """Raise where a path is named like the file of another format."""
+    for other, only in ALONE.items():
+        if other != to and target.suffix == only.suffix:
+            message = f"`{target}` is named like a file of {other}, and `{to}` makes a folder"
+            help_ = f"give another name, or export to {other}"
+            raise HandcraftError("bad-option", message, help=help_)
 
 
 def _check(

@@ -95,8 +95,7 @@ def test_the_lines_of_every_card_say_what_the_program_says(
         (prompt,) = set(re.findall(r"(?:generate|tokenizer)\('(.*?)'[,)]", piece))
         said = printed(piece)
         if model.description.kind == "output":
-            (value,) = model.run(prompt)
-            assert said == repr([f"= {_shown(value)}"])
+            assert said == repr([f"= {_shown(value)}" for value in model.run(prompt)])
         else:
             tokens = model.vocabulary.split(said)
             written = model.vocabulary.split(prompt)
@@ -302,8 +301,10 @@ def test_edited_weights_are_not_called_proved(tmp_path: Path) -> None:
     edited = Model(Weights(model.config, arrays), model.vocabulary, model.description)
     with pytest.raises(HandcraftError, match="not those that its program compiles to"):
         export(edited, tmp_path / "it", to="gpt2")
-    export(edited, tmp_path / "it", to="safetensors")
+    assert export(edited, tmp_path / "it", to="safetensors") is None
     assert handcraft.load(tmp_path / "it").parameters.equals(edited.parameters)
+    assert handcraft.load(tmp_path / "it").certificate is None
+    assert "Nothing: these weights are not those" in (tmp_path / "it" / "README.md").read_text()
 
 
 def test_an_edited_stock_model_is_not_called_proved(tmp_path: Path) -> None:
@@ -368,6 +369,8 @@ def test_misuse_of_options_is_refused(tmp_path: Path) -> None:
         with pytest.raises(HandcraftError) as caught:
             export(aab(), tmp_path / "it", **options)
         assert caught.value.code == "bad-option"
+    with pytest.raises(HandcraftError, match="named like a file of gguf"):
+        export(aab(), tmp_path / "it.gguf", to="onnx")
     assert not [*tmp_path.iterdir()]
 
 
