@@ -116,11 +116,12 @@ def test_an_interrupt_ends_the_process_without_a_traceback(tmp_path: Path) -> No
 STOPPED = """
 import signal, sys, zipfile
 number = int(sys.argv.pop())
+signal.signal(number, signal.SIG_DFL)
 zipfile.ZipFile.writestr = lambda *_: signal.raise_signal(number)
 from handcraft.cli import main
 main()
 """
-"""Runs the command, which gets a signal while it writes a model."""
+"""Runs the command, which gets a signal while it writes; it might have inherited to ignore it."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
