@@ -27,7 +27,17 @@ resource.setrlimit(resource.RLIMIT_CPU, (5, 6))
 runpy.run_module("handcraft", run_name="__main__")
 """
 
+MEANS = """
+earlier = select(tokens, tokens, ==) and select(indices, indices, <);
+output aggregate(earlier, indices, "none");
+"""
+"""A mean has thousands of values, and one of them is a text, so that each needs a direction."""
+
 HUGE = {
+    "a mean of thousands of values": (
+        'vocab "abc";\ncontext 24;\nattention causal;' + MEANS,
+        "too-large",
+    ),
     "a million lines": (HEADER + "x = indices;\n" * 1_000_000, "too-large"),
     "a million brackets": ("(" * 1_000_000, "too-large"),
     "a million closed brackets": (")" * 1_000_000, "syntax"),

@@ -119,11 +119,12 @@ def _with_level(
     for level in sorted(others, key=lambda level: abs(level - optimize)):
         try:
             stages = placement(program.typed, passes_of(level))
+            config = config_of(stages.placed, stages.typed.header)
+            scaling = _scaling(stages.placed, config, names, *scales)
+            proved = certify(stages.placed, config, scaling).proved
         except ProgramError:
             continue
-        config = config_of(stages.placed, stages.typed.header)
-        scaling = _scaling(stages.placed, config, names, *scales)
-        if set(names) <= set(certify(stages.placed, config, scaling).proved):
+        if set(names) <= set(proved):
             help_ = f"compile at level {level}, where it is proved; or {error.help}"
             return ProgramError(error.code, error.message, error.span, help=help_)
     return error

@@ -34,6 +34,7 @@ from handcraft.compiler.certificate.readings import (
     constants,
 )
 from handcraft.compiler.certificate.rows import Rows, rows_of
+from handcraft.errors import ProgramError
 
 if TYPE_CHECKING:
     from handcraft.compiler.certificate.activations import Smooth
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2**18
 """Cases times terms that are looked at; with more, one-hot variables are left out of the cases."""
+
+MOST_SCANNED = 2**23
+"""The same where one number is read: a proof of so many takes ten seconds, and two gigabytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +79,9 @@ def computed(
         stream: the stream before it.
         plane: compares it with what it is for.
         smooth: its neurons, where they are no ReLUs.
+
+    Raises:
+        ProgramError: `too-large` where a number has too many values to look at each.
     """
     added = _at_start(op, stream)
     if not op.neurons:
@@ -86,12 +93,20 @@ def computed(
     if op.scan is None or affine is None:
         cases = _cases(op, pre, read, stream)
     else:
+        _check_size(op, len(op.scan.pieces), len(outputs.rows.index))
         cases = scans.cases_of(op.scan, affine, pre, read, stream)
     written = cases.written(outputs, outputs.targets, smooth)
     found = stray(op, pre, affine, stream, plane)
     if found is not None and (found.output or found.pre.any()):
         written = _strayed(written, found, outputs, stream)
     return Computed(written, added, cases.margins(), found is not None)
+
+
+def _check_size(op: MlpOp, n_piece: int, n_term: int) -> None:
+    if n_piece * n_term > MOST_SCANNED:
+        message = f"`{op.name}` tells {n_piece} values apart by {len(op.neurons)} neurons"
+        help_ = "use a smaller context, or a number with fewer values: `round(...)`, `... // n`"
+        raise ProgramError("too-large", f"{message}, too many to prove", op.span, help=help_)
 
 
 def _strayed(written: Written, found: Stray, outputs: Outputs, stream: Stream) -> Written:
