@@ -204,12 +204,7 @@ def _attention(
     q, k, v = (_Block(c_attn, b_attn, i * inner) for i in range(3))
     _heads(layer.heads, sizes.d_head, writer, writer, q, k, v, c_proj)
     writer.add_biases(b_proj, (head.bias for head in layer.heads))
-    return {
-        f"{name}.c_attn.weight": c_attn,
-        f"{name}.c_attn.bias": b_attn,
-        f"{name}.c_proj.weight": c_proj,
-        f"{name}.c_proj.bias": b_proj,
-    }
+    return _named(name, c_attn=(c_attn, b_attn), c_proj=(c_proj, b_proj))
 
 
 def _crossing(
@@ -224,14 +219,7 @@ def _crossing(
     k, v = (_Block(c_attn, b_attn, i * inner) for i in range(2))
     _heads(layer.crosses, sizes.d_cross, writer, source, q, k, v, c_proj)
     writer.add_biases(b_proj, (head.bias for head in layer.crosses))
-    return {
-        f"{name}.q_attn.weight": q_attn,
-        f"{name}.q_attn.bias": b_q,
-        f"{name}.c_attn.weight": c_attn,
-        f"{name}.c_attn.bias": b_attn,
-        f"{name}.c_proj.weight": c_proj,
-        f"{name}.c_proj.bias": b_proj,
-    }
+    return _named(name, q_attn=(q_attn, b_q), c_attn=(c_attn, b_attn), c_proj=(c_proj, b_proj))
 
 
 class _Block(NamedTuple):
@@ -274,12 +262,15 @@ def _mlp(name: str, layer: PlacedLayer, sizes: LayerConfig, writer: _Writer) -> 
             writer.write(c_proj, first + i, neuron.writes)
         first += neuron_count(mlp)
     writer.add_biases(b_proj, (mlp.bias for mlp in layer.mlps))
-    return {
-        f"{name}.c_fc.weight": c_fc,
-        f"{name}.c_fc.bias": b_fc,
-        f"{name}.c_proj.weight": c_proj,
-        f"{name}.c_proj.bias": b_proj,
-    }
+    return _named(name, c_fc=(c_fc, b_fc), c_proj=(c_proj, b_proj))
+
+
+def _named(name: str, **layers: tuple[Array, Array]) -> dict[str, Array]:
+    """Return matrices and biases of a sublayer under their names."""
+    arrays = {}
+    for layer, (weight, bias) in layers.items():
+        arrays[f"{name}.{layer}.weight"], arrays[f"{name}.{layer}.bias"] = weight, bias
+    return arrays
 
 
 def _unembedding(placed: Placed, header: Header, writer: _Writer) -> Array | None:
