@@ -12,11 +12,9 @@ from handcraft.cli.opening import Given, open_model
 from handcraft.cli.options import program_level_option, program_options
 
 if TYPE_CHECKING:
-    from typing import Literal, TypeAlias
-
+    from handcraft.compiler.stock.stock import LayerNorm
+    from handcraft.exporting.export import Target
     from handcraft.runtime.config import Activation
-
-    Target: TypeAlias = Literal["gpt2", "transformer-lens", "gguf", "onnx", "safetensors", "torch"]
 
 
 @click.command()
@@ -54,7 +52,7 @@ def export(
     file: str,
     to: Target,
     folder: str,
-    layer_norm: Literal["epsilon", "pair"] | None,
+    layer_norm: LayerNorm | None,
     activation: Activation | None,
     patterns: bool,
     allow_unproved: bool,

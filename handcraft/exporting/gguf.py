@@ -21,7 +21,7 @@ import numpy as np
 
 from handcraft.errors import HandcraftError
 from handcraft.exporting.gguf_file import file_bytes
-from handcraft.exporting.gpt2 import added_values, gpt2_arrays
+from handcraft.exporting.gpt2 import added_values, gpt2_arrays, never_row
 from handcraft.exporting.tokenizer import START, vocabulary_names
 from handcraft.runtime.checkpoint import PREFIX, UNEMBEDDING
 
@@ -92,8 +92,7 @@ def gguf_arrays(stock: StockModel) -> dict[str, Array]:
     pushes its logit below all others.
     """
     made = {name.removeprefix(PREFIX): array for name, array in gpt2_arrays(stock).items()}
-    nobody = np.zeros((1, stock.shape.d_model), dtype=np.float32)
-    nobody[:, stock.shape.one], nobody[:, stock.shape.reference] = -stock.low, stock.low
+    nobody = never_row(stock)[None]
     arrays = {
         "token_embd.weight": np.concatenate((made["wte.weight"], nobody)),
         "position_embd.weight": made["wpe.weight"],

@@ -77,12 +77,19 @@ def added_values(model: Model) -> tuple[Value, ...]:
     return outputs
 
 
+def never_row(stock: StockModel) -> Array:
+    """Return the row of an unembedding that pushes a logit below all others, `[d_model]`."""
+    shape = stock.shape
+    row: Array = np.zeros(shape.d_model, dtype=stock.model.parameters.dtype)
+    row[shape.one], row[shape.reference] = -stock.low, stock.low
+    return row
+
+
 def _unembedding(stock: StockModel, n_values: int) -> Array:
     """Return `[vocab_size, d_model]`: rows of tokens or values, and what is never produced."""
-    model, shape = stock.model, stock.shape
+    model = stock.model
     own = model.weights[UNEMBEDDING]
-    head: Array = np.zeros((model.config.n_vocab + n_values, own.shape[1]), dtype=own.dtype)
-    head[:, shape.one], head[:, shape.reference] = -stock.low, stock.low
+    head: Array = np.tile(never_row(stock), (model.config.n_vocab + n_values, 1))
     if n_values:
         head[model.config.n_vocab :] = own
     else:

@@ -11,7 +11,7 @@ and 2**-25.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,8 +37,6 @@ TABLED = 2.0**-10 * 1.01
 
 FINEST = 2.0**-23
 """More than what float16 loses near 0, twice."""
-
-Bend: TypeAlias = Literal["gelu", "gelu_new"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from handcraft.compiler.certificate.heads import (
 )
 from handcraft.compiler.certificate.intents import is_clearing
 from handcraft.compiler.certificate.mlps import computed
-from handcraft.compiler.certificate.norms import left_over, normed, size_of, unbalanced
+from handcraft.compiler.certificate.norms import left_over, normed, unbalanced
 from handcraft.compiler.certificate.readouts import Decision, beside_mean, decision
 from handcraft.compiler.certificate.scales import NO_LEAK, Scaling, scale
 from handcraft.compiler.certificate.stream import Stream
@@ -177,7 +177,7 @@ def _leave(clearing: Sequence[MlpOp], placed: Placed, stream: Stream, stock: Sto
     both = np.zeros(len(stream.low), dtype=np.bool_)
     for d, count in signs.items():
         both[stream.index[d]] = count > 1
-    sizes = size_of(stream)[:, [stream.index[d] for d in signs]]
+    sizes = stream.sizes()[:, [stream.index[d] for d in signs]]
     if not clearing:
         return sizes
     over = left_over(stream, stock, both=both)

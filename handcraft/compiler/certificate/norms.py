@@ -119,10 +119,8 @@ def slip(stream: Stream, pinned: Pinned) -> Slip:
     return Slip(np.where(beyond, BEYOND, share), np.where(beyond, BEYOND, shift), mean)
 
 
-def normed(stream: Stream, pinned: Pinned | None) -> Stream:
-    """Return a stream as sublayers read it; the same without norms."""
-    if pinned is None:
-        return stream
+def normed(stream: Stream, pinned: Pinned) -> Stream:
+    """Return a stream as sublayers read it, behind a norm."""
     view = copy(stream)
     view.slip = slip(stream, pinned)
     return view
@@ -139,11 +137,11 @@ def left_over(stream: Stream, stock: Stock, *, both: Mask) -> Floats:
         both: which directions two neurons clear, one for each sign, `[n]`.
     """
     found = slip(stream, stock.pinned)
-    size = size_of(stream)
+    size = stream.sizes()
     over = found.share * size + found.shift + gamma(TAKEN) * (size + found.mean)
     bend = np.zeros_like(over)
     if stock.smooth is not None:
-        exact = (size - stream.error)[0]
+        exact = stream.exact_sizes()
         once = stock.smooth.off(-exact, exact, stream.error + over)
         bend = np.where(both, stock.smooth.odd(size + over), once)
     return outward(over + bend + np.where(both, 0.0, stream.error))
@@ -182,20 +180,13 @@ def _balance(total: Floats, stream: Stream, pinned: Pinned) -> Floats:
     return size
 
 
-def size_of(stream: Stream) -> Floats:
-    """Return how large what each direction holds can be, errors included, `[n_format, n]`."""
-    exact = np.maximum(np.maximum(np.abs(stream.low), np.abs(stream.high)), np.abs(stream.at_start))
-    size: Floats = exact + stream.error
-    return size
-
-
 def _sizes(stream: Stream) -> tuple[Floats, Floats, Floats]:
     """Return bounds on the sum of squares, of absolute values, and on the largest of a row.
 
     Each is `[n_format, 1]`. Of a one-hot variable one direction counts, and the errors of all; what
     only the token or only the position decides counts as in the worst row of the embeddings.
     """
-    size, error = size_of(stream), stream.error
+    size, error = stream.sizes(), stream.error
     total, squares = np.zeros((len(size), 1)), np.zeros((len(size), 1))
     for number in np.unique(stream.group[:-1]):
         if number == SYMBOL:

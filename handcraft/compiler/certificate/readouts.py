@@ -71,8 +71,7 @@ def beside_mean(found: Decision, graph: Graph, stream: Stream, stock: Stock) -> 
     the rounding of the mean. The logit of a token loses the mean times the sum of its row.
     """
     sums = [float(sum(c for _, c in form.terms)) for form in _token_forms(graph)]
-    middle = (max(sums) + min(sums)) / 2
-    spread = max(sums) - middle
+    spread = (max(sums) - min(sums)) / 2
     mean = slip(stream, stock.pinned).mean[:, 0]
     off = mean * max(map(abs, sums))
     return replace(found, error=found.error + off, spent=found.spent + 2 * mean * spread)

@@ -25,6 +25,7 @@ from handcraft.compiler.certificate.formats import (
 )
 from handcraft.compiler.certificate.readings import UNKNOWN, Reading
 from handcraft.compiler.certificate.rows import Rows, is_float, is_power_of_two
+from handcraft.compiler.certificate.stream import READ_MEAN
 from handcraft.compiler.forms import START, Form, whole
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def cases_of(scan: Scan, affine: Affine, pre: Rows, read: Reading, stream: Strea
     moved = off[:, :, None] * np.abs(affine.slope)
     mass = size + moved + constants + np.where(at_start, np.abs(affine.start), 0.0)
     mass = mass + mean[:, :, None] * (np.abs(affine.slope) * weights.sum() + np.abs(affine.start))
-    terms = len(places) + (4 if stream.slip is None else 7)
+    terms = len(places) + 4 + (0 if stream.slip is None else READ_MEAN)
     rounding = gamma(terms)[:, :, None] * mass + TINY[:, :, None] * terms
     exact = np.broadcast_to((read.error == read.carried)[:, None, :], rounding.shape)
     known_grids = np.where(read.error == 0, read.grid, UNKNOWN)

@@ -147,14 +147,21 @@ class Stream:
                 total += c * value
         return total
 
+    def exact_sizes(self) -> Floats:
+        """Return how large what each direction holds can be, `[n]`."""
+        ordinary = np.maximum(np.abs(self.low), np.abs(self.high))
+        return np.maximum(ordinary, np.abs(self.at_start))
+
+    def sizes(self) -> Floats:
+        """Return how large what each direction holds can be, errors included, `[n_format, n]`."""
+        return self.exact_sizes() + self.error
+
     def off(self, places: Integers) -> Floats:
         """Return how far directions can be off as they are read, `[n_format, n]`."""
         error = self.error[:, places]
         if self.slip is None:
             return error
-        size = np.maximum(np.abs(self.low[places]), np.abs(self.high[places]))
-        size = np.maximum(size, np.abs(self.at_start[places])) + error
-        return outward(error + self.slip.share * size + self.slip.shift)
+        return outward(error + self.slip.share * self.sizes()[:, places] + self.slip.shift)
 
     def near(self, places: Integers, size: Floats) -> Floats:
         """Return how far directions can be off where they hold no more than a size.
@@ -270,9 +277,9 @@ class Stream:
         """Add what the operations of one sublayer write, and what they write at the start token."""
         if not written:
             return
-        before = np.maximum(np.maximum(np.abs(self.low), np.abs(self.high)), np.abs(self.at_start))
-        is_empty = before == 0
-        before = before + self.error
+        exact = self.exact_sizes()
+        is_empty = exact == 0
+        before = exact + self.error
         for values in start:
             self._add_start(values)
         size = len(self.low)
