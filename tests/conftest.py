@@ -16,6 +16,7 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import click.testing
     from comparing import Result
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -105,3 +106,18 @@ def in_table(pytestconfig: pytest.Config) -> Callable[[Result], Result]:
         return result
 
     return keep
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., click.testing.Result]:
+    """Return a function that runs the command in an empty folder."""
+    from click.testing import CliRunner
+
+    from handcraft.cli.commands import handcraft as command
+
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments: str) -> click.testing.Result:
+        return CliRunner().invoke(command, arguments, catch_exceptions=False)
+
+    return invoke

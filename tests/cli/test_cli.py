@@ -7,25 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import handcraft
-from handcraft.cli.commands import handcraft as command
 
 GALLERY = Path(__file__).parents[2] / "programs"
 
 Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs the command in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments: str) -> Result:
-        return CliRunner().invoke(command, arguments, catch_exceptions=False)
-
-    return invoke
 
 
 def write(text: str, name: str = "p.rasp") -> str:

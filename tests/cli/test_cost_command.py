@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-import pytest
-from click.testing import CliRunner, Result
-
-from handcraft.cli.commands import handcraft as command
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from click.testing import Result
 
 Run = Callable[..., Result]
 
@@ -37,17 +30,6 @@ token by token              FLOPs  not zero
   with a cache              1,500       480
   without, a pass for each  4,660     1,280
 """
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs the command in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments: str) -> Result:
-        return CliRunner().invoke(command, arguments, catch_exceptions=False)
-
-    return invoke
 
 
 def test_cost_prints_every_part_and_what_they_come_to(run: Run) -> None:

@@ -6,24 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-
-from handcraft.cli.commands import handcraft as command
+from click.testing import Result
 
 ENDLESS = 'source "ab"; vocab "ab"; context 3; bos "^"; eos "."; predict "a";\n'
 
 Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs the command in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments: str) -> Result:
-        return CliRunner().invoke(command, arguments, catch_exceptions=False)
-
-    return invoke
 
 
 def test_complete_writes_from_a_source_and_says_how_it_ended(run: Run) -> None:
