@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    from handcraft.compiler.pipeline import Compiled
     from handcraft.compiler.stock.stock import LayerNorm, StockModel
     from handcraft.runtime.certificate import Certificate
     from handcraft.runtime.config import Activation
@@ -96,8 +97,9 @@ def export(
             model = made.model
             files = _stock_files(made, to)
         case "onnx" | "safetensors" | "torch":
-            model = _as_proved(model)
-            files = {**_native_files(model, to, patterns=patterns), **_told(model, to)}
+            model, compiled = _as_proved(model)
+            native = _native_files(model, compiled, to, patterns=patterns)
+            files = {**native, **_told(model, to)}
         case _:
             assert_never(to)
     only = ALONE.get(to)
@@ -140,7 +142,11 @@ def _stock_files(made: StockModel, to: Target) -> dict[str, bytes]:
 
 
 def _native_files(
-    model: Model, to: Literal["onnx", "safetensors", "torch"], *, patterns: bool
+    model: Model,
+    compiled: Compiled | None,
+    to: Literal["onnx", "safetensors", "torch"],
+    *,
+    patterns: bool,
 ) -> dict[str, bytes]:
     """Return the files of the weights as they are, in one of the formats that hold them."""
     match to:
@@ -149,32 +155,34 @@ def _native_files(
         case "safetensors":
             return {ARRAYS_FILE: safetensors_bytes(model.weights)}
         case "torch":
-            return {**torch_files(model), **_nanogpt(model)}
+            return {**torch_files(model), **_nanogpt(model, compiled)}
         case _:
             assert_never(to)
 
 
-def _as_proved(model: Model) -> Model:
-    """Return a model that claims no proof where its weights are not those of its program."""
+def _as_proved(model: Model) -> tuple[Model, Compiled | None]:
+    """Return a model that claims no proof where its weights are not those of its program.
+
+    Beside it stands what its program compiles to, where that was needed to know it.
+    """
     if model.certificate is None:
-        return model
+        return model, None
     try:
-        if is_stock(model):
-            stocked(model, "epsilon", "gelu_new")
-        else:
-            recompile(model)
+        if not is_stock(model):
+            return model, recompile(model)
+        stocked(model, "epsilon", "gelu_new")
     except HandcraftError as error:
         if error.code == "missing-extra":
             raise
         told = replace(model.description, certificate=None, formats=())
-        return Model(model.parameters, model.vocabulary, told, model.source_vocabulary)
-    return model
+        return Model(model.parameters, model.vocabulary, told, model.source_vocabulary), None
+    return model, None
 
 
-def _nanogpt(model: Model) -> dict[str, bytes]:
+def _nanogpt(model: Model, compiled: Compiled | None) -> dict[str, bytes]:
     """Return the files of a nanoGPT, none where it cannot hold the program."""
     try:
-        return nanogpt_files(nanogpt(recompile(model)))
+        return nanogpt_files(nanogpt(compiled or recompile(model)))
     except HandcraftError as error:
         if error.code not in NO_NANOGPT:
             raise
