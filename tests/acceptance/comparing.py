@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import texts
+from nonzero import nonzero
 from program_files import FILES as FILES
 
 import handcraft
@@ -44,8 +45,8 @@ LENGTHS = (9, 20, 40)
 BATCH = 256
 """Inputs that are compared side by side."""
 
-AFFORDED = 75 * 10**6
-"""Multiplications for each input that is wanted: a larger model is compared on fewer of them."""
+AFFORDED = 10**7
+"""Multiplications for each input that is wanted, beyond which a model leaves out those by zero."""
 
 DRAWS = 3
 """Inputs that are drawn at most for each that is wanted in scope."""
@@ -64,6 +65,7 @@ class Result:
         in_scope: random inputs in scope.
         distinct: how many of them are different.
         compared: how many of these each model was compared on, by level and format.
+        in_full: on how many of these it made every product, those by zero included.
         differences: inputs on which a model says otherwise, by level and format.
         first: the first of them, told in a line; None without one.
         seconds: how long it took.
@@ -74,6 +76,7 @@ class Result:
     in_scope: int
     distinct: int
     compared: Mapping[str, int]
+    in_full: Mapping[str, int]
     differences: Mapping[str, int]
     first: str | None
     seconds: float
@@ -123,7 +126,9 @@ def compare(
     in_scope = length = 0
     known: dict[Input, bool] = {}
     compared = dict.fromkeys(made, 0)
+    in_full = dict.fromkeys(made, 0)
     differences = dict.fromkeys(made, 0)
+    sparse: dict[str, Model] = {}
     first: str | None = None
     for batch in _batches(islice(drawn, DRAWS * count)):
         asked: dict[Input, list[Answer]] = {}
@@ -138,22 +143,29 @@ def compare(
             if in_scope == count:
                 break
         for kind, model in made.items():
-            chosen = dict(islice(asked.items(), _limit(model, count) - compared[kind]))
-            compared[kind] += len(chosen)
-            for text, said in differing(model, chosen):
-                differences[kind] += 1
+            fully = min(len(asked), _limit(model, count) - in_full[kind])
+            in_full[kind] += fully
+            compared[kind] += len(asked)
+            items = asked.items()
+            found = [*differing(model, dict(islice(items, fully)))]
+            if fully < len(asked):
+                sparse[kind] = sparse.get(kind) or nonzero(model)
+                found += differing(sparse[kind], dict(islice(items, fully, None)))
+            differences[kind] += len(found)
+            for text, said in found:
                 first = first or f"{kind}: {text} -> {said}, not {asked[text]}"
         if in_scope == count:
             break
     seconds = perf_counter() - start
     distinct = sum(known.values())
-    return Result(name, length, in_scope, distinct, compared, differences, first, seconds)
+    return Result(name, length, in_scope, distinct, compared, in_full, differences, first, seconds)
 
 
 def assert_agrees(result: Result) -> None:
     """Fail where a model differs, or nothing was compared."""
     assert result.in_scope > 0
-    assert all(result.compared.values())
+    assert all(compared == result.distinct for compared in result.compared.values())
+    assert all(result.in_full.values())
     assert not any(result.differences.values()), (result.differences, result.first)
 
 
@@ -183,7 +195,7 @@ def differing(model: Model, asked: Mapping[Input, list[Answer]]) -> Iterator[tup
 
 
 def _limit(model: Model, count: int) -> int:
-    """Return on how many of so many inputs a model is compared."""
+    """Return on how many of so many inputs a model makes every product."""
     work = model.parameters.n_parameters * model.config.context
     return min(count, max(1, count * AFFORDED // work))
 

@@ -1,7 +1,8 @@
 """What was found, as a table: a line for each program, inputs in scope by length.
 
-In brackets stands how many of the inputs are different; `fewest` is on how many of these the
-largest of the models was compared, at the length where that was the least.
+In brackets stands how many of the inputs are different: every model is compared on all of these.
+`in full` is on how many the largest of the models made every product, those by zero included, at
+the length where that was the least.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def table(results: Sequence[Result]) -> Iterator[str]:
     ordered = sorted(results, key=lambda result: (result.name, result.length))
     lengths = sorted({result.length for result in ordered})
     yield _line(
-        "program", [f"in scope, {n} tokens" for n in lengths], "fewest", "differences", "seconds"
+        "program", [f"in scope, {n} tokens" for n in lengths], "in full", "differences", "seconds"
     )
     for name, group in groupby(ordered, key=lambda result: result.name):
         by_length = {result.length: result for result in group}
@@ -35,11 +36,11 @@ def _scope(result: Result) -> str:
 
 
 def _costs(results: Sequence[Result]) -> tuple[str, str, str]:
-    fewest = min(min(result.compared.values()) for result in results)
+    in_full = min(min(result.in_full.values()) for result in results)
     differences = sum(sum(result.differences.values()) for result in results)
-    return f"{fewest:,}", f"{differences:,}", f"{sum(result.seconds for result in results):.1f}"
+    return f"{in_full:,}", f"{differences:,}", f"{sum(result.seconds for result in results):.1f}"
 
 
-def _line(name: str, scopes: Sequence[str], fewest: str, differences: str, seconds: str) -> str:
+def _line(name: str, scopes: Sequence[str], in_full: str, differences: str, seconds: str) -> str:
     columns = "".join(f"{scope:>22}" for scope in scopes)
-    return f"{name:<34}{columns}{fewest:>8}{differences:>13}{seconds:>10}"
+    return f"{name:<34}{columns}{in_full:>9}{differences:>13}{seconds:>10}"

@@ -7,8 +7,10 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import comparing
+import numpy as np
 import pytest
 import texts
+from nonzero import nonzero
 from table import table
 
 import handcraft
@@ -42,14 +44,31 @@ def test_inputs_without_meaning_or_out_of_scope_do_not_count() -> None:
     assert (found.in_scope, found.distinct) == (0, 0)
 
 
-def test_a_large_model_is_compared_on_fewer_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_model_leaves_out_products_with_zero_on_most_inputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     program = handcraft.parse('vocab "ab"; context 3; output tokens;')
-    model = handcraft.compile(program)
-    monkeypatch.setattr(comparing, "AFFORDED", model.parameters.n_parameters)
+    wrong = handcraft.parse('vocab "ab"; context 3; output "a";')
+    made = {"it": handcraft.compile(program), "wrong": handcraft.compile(wrong)}
+    monkeypatch.setattr(comparing, "AFFORDED", made["it"].parameters.n_parameters)
     drawn = (tuple(chance.choices("ab", k=3)) for chance in map(Random, range(99)))
-    found = comparing.compare("it", program, {"it": model}, drawn, 15)
-    assert (found.in_scope, found.compared) == (15, {"it": 5})
-    assert found.distinct > 5
+    found = comparing.compare("it", program, made, drawn, 15)
+    assert (found.in_scope, found.in_full["it"]) == (15, 5)
+    assert found.compared == {"it": found.distinct, "wrong": found.distinct}
+    assert (found.differences["it"], found.differences["wrong"]) == (0, found.distinct - 1)
+    assert found.distinct > 6
+
+
+@pytest.mark.parametrize("name", ["sort", "frac_prevs", "dyck2_ptf"])
+def test_products_with_zero_can_be_left_out(name: str) -> None:
+    (path,) = (path for path in comparing.FILES if path.stem == name)
+    model = handcraft.compile(path, optimize=0)
+    drawn = texts.inputs(name, handcraft.parse(path), model.config.context, Random(name))
+    asked = list(islice(drawn, 20))
+    sparse = nonzero(model)
+    assert sparse.run_batch(asked) == model.run_batch(asked)
+    for text in asked:
+        assert np.allclose(sparse.logits(text), model.logits(text), rtol=1e-6, atol=1e-3)
 
 
 def test_a_bidirectional_prediction_counts_at_the_last_position_alone() -> None:
@@ -74,9 +93,9 @@ def test_every_writer_belongs_to_a_program() -> None:
 def test_results_are_told_in_a_table() -> None:
     heading, *lines = table(
         [
-            comparing.Result("sort", 20, 1500, 1200, {"O0": 90, "O2": 1200}, {"O2": 3}, "x", 2.5),
-            comparing.Result("sort", 9, 7, 5, {"O0": 5}, {"O0": 0}, None, 0.25),
-            comparing.Result("hist", 9, 30, 20, {"O0": 20}, {}, None, 1),
+            comparing.Result("sort", 20, 1500, 1200, {"O2": 1200}, {"O0": 90}, {"O2": 3}, "x", 2.5),
+            comparing.Result("sort", 9, 7, 5, {"O0": 5}, {"O0": 5}, {"O0": 0}, None, 0.25),
+            comparing.Result("hist", 9, 30, 20, {"O0": 20}, {"O0": 20}, {}, None, 1),
         ]
     )
     assert "in scope, 9 tokens" in heading
