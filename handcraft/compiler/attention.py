@@ -15,6 +15,7 @@ from handcraft.compiler.carriers import FORMAT, Carriers, words_of
 from handcraft.compiler.draft import SHARE, Draft
 from handcraft.compiler.drafted import Pattern
 from handcraft.compiler.forms import START, Direction, Form, Number, combine, constant, direction
+from handcraft.compiler.joint import Conjunct, conjuncts, joint_table, terms_of
 from handcraft.compiler.levels import NARROW_SCORES, Passes
 from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.purposes import Aim
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 
 NARROW = 3
 """Products that a table may need before it is scored by distances instead, which need two."""
+
+NEVER: Term = {(None, None): (0,)}
+"""The conjunction that nothing fulfils."""
 
 WIDEST = 2**22
 """Units of score that distances may need."""
@@ -144,18 +148,31 @@ class Attention:
         return made
 
     def _terms(self, selector: int) -> list[Term]:
-        """Return disjoint conjunctions, or one joint table where they would be too many."""
+        """Return disjoint conjunctions, or one where they would be too many."""
         try:
             return self.selection.terms(selector)
         except TooManyTermsError:
-            return [self._joint(selector)]
+            return [self._in_parts(selector)]
 
-    def _joint(self, selector: int) -> Term:
-        """Return any selector as one table over a joint key and a joint query variable."""
-        keys, queries, rows = self.selection.joint(selector)
-        span = self.program.nodes[selector].span
-        key = self.at_keys(selector).carriers.product(keys, span)
-        return {(key, self.carriers.product(queries, span)): rows}
+    def _in_parts(self, selector: int) -> Term:
+        """Return any selector as one conjunction: what has no such form is a joint table."""
+        plain: list[Term] = [{}]
+        tables: Term = {}
+        for part in conjuncts(self.selection, selector):
+            terms = terms_of(self.selection, part)
+            if terms is None or len(terms) > 1:
+                tables = conjunction(tables, self._joint(selector, part))
+            else:
+                plain = [conjunction(a, b) for a in plain for b in terms]
+        found = self.selection.simplified(plain)
+        return conjunction(found[0], tables) if found else NEVER
+
+    def _joint(self, selector: int, part: Conjunct) -> Term:
+        """Return a part of a selector as one table over a joint key and a joint query variable."""
+        table = joint_table(self.selection, part)
+        span = self.program.nodes[part.selector].span
+        key = self.at_keys(selector).carriers.joint(table.keys, span)
+        return {(key, self.carriers.joint(table.queries, span)): table.rows}
 
     # Patterns --------------------------------------------------------------------------------
 
@@ -199,8 +216,8 @@ class Attention:
     def _one_term(self, selector: int) -> Term:
         terms = self._terms(selector)
         if not terms:
-            return {(None, None): (0,)}
-        return terms[0] if len(terms) == 1 else self._joint(selector)
+            return NEVER
+        return terms[0] if len(terms) == 1 else self._in_parts(selector)
 
     def slope(self, op: Best | First | Latest) -> tuple[Form, int]:
         """Return the units that tell selected keys apart, and the most of them."""

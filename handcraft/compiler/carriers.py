@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import prod
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.forms import Form, Number, combine, constant, direction
+from handcraft.compiler.levels import COVERS
 from handcraft.compiler.neurons import boxes, steps
 from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.selection import PLACE, SOP, Carrier
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from handcraft.compiler.builds import Builds
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
+    from handcraft.compiler.joint import Side
     from handcraft.errors import Span
 
 JOINT = "joint"
@@ -47,7 +48,7 @@ class Carriers:
         self.sops = sops
         self.place = place
         self._joints: list[OneHot] = []
-        self._products: dict[tuple[Carrier, ...], int] = {}
+        self._known: dict[Side, int] = {}
         self._restored: dict[tuple[Form, ...], tuple[Form, ...]] = {}
 
     def read(
@@ -129,23 +130,34 @@ class Carriers:
             self._restored[onehot.forms] = tuple(direction(*t) for t in targets)
         return OneHot(onehot.values, self._restored[onehot.forms], True)
 
-    def product(self, carriers: tuple[Carrier, ...], span: Span) -> Carrier | None:
-        """Return a variable with one value for each tuple of the values of others."""
-        if len(carriers) <= 1:
-            return carriers[0] if carriers else None
-        if carriers not in self._products:
-            parts = [self.exact(self.onehot(c)) for c in carriers]
-            size = prod(len(part.forms) for part in parts)
-            labels = [" ".join(map(str, row)) for row in product(*(p.values for p in parts))]
+    def joint(self, side: Side, span: Span) -> Carrier | None:
+        """Return a variable with one value for each class of the tuples of others."""
+        if len(side.carriers) == 1:
+            return side.carriers[0]
+        size = max(side.classes) + 1
+        if size == 1:
+            return None
+        if side not in self._known:
+            parts = [self.exact(self.onehot(c)) for c in side.carriers]
+            labels = _labels(parts, side.classes)
             name = self.draft.variable("joint", labels, f"joint values for {words_of(span)}", span)
             targets = [(name, i) for i in range(size)]
-            layer = boxes([part.forms for part in parts], range(size), size)
+            covered = COVERS in self.facts.passes
+            layer = boxes([part.forms for part in parts], side.classes, size, covered=covered)
             text = f"joint values for {words_of(span)}"
             self.draft.compute(name, layer, targets, text, span)
             forms = tuple(direction(*target) for target in targets)
-            self._products[carriers] = len(self._joints)
+            self._known[side] = len(self._joints)
             self._joints.append(OneHot(tuple(range(size)), forms, True))
-        return Carrier(JOINT, self._products[carriers])
+        return Carrier(JOINT, self._known[side])
+
+
+def _labels(parts: Sequence[OneHot], classes: Sequence[int]) -> list[str]:
+    """Return what each class is called: its first tuple, and how many are beside it."""
+    names: dict[int, list[str]] = {}
+    for values, number in zip(product(*(p.values for p in parts)), classes, strict=True):
+        names.setdefault(number, []).append(" ".join(map(str, values)))
+    return [f"{first} and {len(more)} more" if more else first for first, *more in names.values()]
 
 
 def words_of(span: Span) -> str:

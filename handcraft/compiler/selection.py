@@ -7,16 +7,10 @@ form, but disjoint conjunctions can be counted by one head each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from itertools import product
-from math import prod
-from operator import or_
 from typing import TypeAlias
 
-from handcraft.errors import ProgramError
-from handcraft.language.domain_rules import LARGEST_TABLE
 from handcraft.language.domains import Finite
 from handcraft.language.sequences import SOURCE, TARGET
 from handcraft.language.typed import (
@@ -105,7 +99,7 @@ class Selection:
             case Full():
                 return [{}]
             case Compare(op_, key, query):
-                return self._simplified([self._literal(op_, key, query)])
+                return self.simplified([self.literal(op_, key, query)])
             case AllOf(left, right):
                 return self._both(self.terms(left), self.terms(right))
             case AnyOf(left, right):
@@ -113,85 +107,15 @@ class Selection:
                 united = self._united(one, other)
                 if united is not None:
                     return united
-                return self._simplified([*one, *self._both(self._negated(one), other)])
+                return self.simplified([*one, *self._both(self.negated(one), other)])
             case NoneOf(operand):
-                return self._negated(self.terms(operand))
+                return self.negated(self.terms(operand))
             case Best() | First() | Latest():
                 place = Carrier(PLACE, selector)
                 taken = tuple(1 << i for i in range(self.n_keys(selector)))
                 return [{(self.places[self.keys(selector)], place): (*taken, 0)}]
             case _:
                 raise AssertionError(f"{op} is no selector")
-
-    def joint(self, selector: int) -> tuple[tuple[Carrier, ...], tuple[Carrier, ...], Rows]:
-        """Return the variables of a selector's keys and queries, and its table over their tuples.
-
-        Raises:
-            ProgramError: where the table has more than `LARGEST_TABLE` cells.
-        """
-        literals = dict(self._literals(selector))
-        pairs = [pair for term in literals.values() for pair in term]
-        keys = tuple(sorted({key for key, _ in pairs if key is not None}))
-        queries = tuple(sorted({query for _, query in pairs if query is not None}))
-        widths = [prod(self.size(c) for c in side) for side in (keys, queries)]
-        if widths[0] * widths[1] > LARGEST_TABLE:
-            span = self.program.nodes[selector].span
-            message = f"this selector needs a table of {widths[0]} keys and {widths[1]} queries"
-            help_ = "use a smaller context or vocabulary, or fewer s-ops in one selector"
-            raise ProgramError("domain-too-large", message, span, help=help_)
-        tuples = list(product(*(range(self.size(c)) for c in keys)))
-        holding = {
-            (carrier, value): sum(1 << t for t, row in enumerate(tuples) if row[place] == value)
-            for place, carrier in enumerate(keys)
-            for value in range(self.size(carrier))
-        }
-        everything = (1 << len(tuples)) - 1
-        rows = []
-        for values in product(*(range(self.size(c)) for c in queries)):
-            at = dict(zip(queries, values, strict=True))
-            found: dict[int, int] = {}
-            for number, term in literals.items():
-                row = everything
-                for (key, query), table in term.items():
-                    bits = table[0 if query is None else at[query]]
-                    if key is None:
-                        row &= everything if bits else 0
-                    else:
-                        held = (holding[key, v] for v in range(self.size(key)) if bits >> v & 1)
-                        row &= reduce(or_, held, 0)
-                found[number] = row
-            rows.append(self._row_of(selector, found, everything))
-        return keys, queries, tuple(rows)
-
-    def _literals(self, selector: int) -> Iterator[tuple[int, Term]]:
-        """Yield the parts of a selector that are single conjunctions, with their numbers."""
-        op = self.program.nodes[selector].op
-        match op:
-            case AllOf(left, right) | AnyOf(left, right):
-                yield from self._literals(left)
-                yield from self._literals(right)
-            case NoneOf(operand):
-                yield from self._literals(operand)
-            case Compare(op_, key, query):
-                yield selector, self._literal(op_, key, query)
-            case _:
-                yield selector, self.terms(selector)[0]
-
-    def _row_of(self, selector: int, found: Mapping[int, int], everything: int) -> int:
-        op = self.program.nodes[selector].op
-        match op:
-            case AllOf(left, right):
-                return self._row_of(left, found, everything) & self._row_of(
-                    right, found, everything
-                )
-            case AnyOf(left, right):
-                return self._row_of(left, found, everything) | self._row_of(
-                    right, found, everything
-                )
-            case NoneOf(operand):
-                return everything & ~self._row_of(operand, found, everything)
-            case _:
-                return found[selector]
 
     def widths_by_position(self, selector: int) -> tuple[int, ...] | None:
         """Return how many keys are selected at each position, if that depends on nothing else."""
@@ -245,7 +169,8 @@ class Selection:
         """Return how many keys there are at most."""
         return self.program.header.extent(self.keys(selector)).context
 
-    def _literal(self, op: str, key: int, query: int) -> Term:
+    def literal(self, op: str, key: int, query: int) -> Term:
+        """Return a comparison as the table of its key and query variable."""
         key_base, keys = self.base(key)
         query_base, queries = self.base(query)
         pair = (
@@ -257,7 +182,7 @@ class Selection:
     def _both(self, left: Sequence[Term], right: Sequence[Term]) -> list[Term]:
         if len(left) * len(right) > MOST_TERMS * MOST_TERMS:
             raise TooManyTermsError
-        return self._simplified([conjunction(a, b) for a in left for b in right])
+        return self.simplified([conjunction(a, b) for a in left for b in right])
 
     def _united(self, left: Sequence[Term], right: Sequence[Term]) -> list[Term] | None:
         """Return the union of two tables over one pair as one table."""
@@ -268,9 +193,9 @@ class Selection:
         if pair not in left[0] or pair not in right[0]:
             return None
         rows = tuple(a | b for a, b in zip(left[0][pair], right[0][pair], strict=True))
-        return self._simplified([{pair: rows}])
+        return self.simplified([{pair: rows}])
 
-    def _negated(self, terms: Sequence[Term]) -> list[Term]:
+    def negated(self, terms: Sequence[Term]) -> list[Term]:
         """Return the complement: of A1 and A2 ... it is not A1, or A1 and not A2, or ..."""
         result: list[Term] = [{}]
         for term in terms:
@@ -280,10 +205,10 @@ class Selection:
                 everything = (1 << self.size(pair[0])) - 1
                 pieces.append({**held, pair: tuple(everything & ~row for row in rows)})
                 held[pair] = rows
-            result = self._both(result, self._simplified(pieces))
+            result = self._both(result, self.simplified(pieces))
         return result
 
-    def _simplified(self, terms: Sequence[Term]) -> list[Term]:
+    def simplified(self, terms: Sequence[Term]) -> list[Term]:
         """Drop empty terms, and tables that hold everything that can be seen."""
         kept: list[Term] = []
         for term in terms:

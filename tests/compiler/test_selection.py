@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import handcraft
 from handcraft.checking import check
 from handcraft.compiler.facts import Facts
+from handcraft.compiler.joint import Joint, conjuncts, joint_table
 from handcraft.compiler.levels import passes_of
 from handcraft.compiler.selection import (
     PLACE,
@@ -100,14 +101,22 @@ def assert_terms_are_disjoint_and_right(seen: Seen, selector: int) -> None:
             assert [all(parts) for parts in found].count(True) == selected
 
 
-def assert_table_is_right(seen: Seen, selector: int) -> None:
-    keys, queries, rows = seen.selection.joint(selector)
+def assert_parts_and_their_tables_are_right(seen: Seen, selector: int) -> None:
+    parts = list(conjuncts(seen.selection, selector))
+    tables = [joint_table(seen.selection, part) for part in parts]
     for i, j, selected in seen.pairs(selector):
-        query = [seen.value(carrier, i) for carrier in queries]
-        key = [seen.value(carrier, j) for carrier in keys]
-        if None not in query and None not in key:
-            row = rows[place(seen, queries, query)]
-            assert bool(row >> place(seen, keys, key) & 1) == selected
+        found = [in_table(seen, table, i, j) for table in tables]
+        if None not in found:
+            assert all(found) == selected
+
+
+def in_table(seen: Seen, table: Joint, i: int, j: int) -> bool | None:
+    query = [seen.value(carrier, i) for carrier in table.queries.carriers]
+    key = [seen.value(carrier, j) for carrier in table.keys.carriers]
+    if None in query or None in key:
+        return None
+    row = table.rows[table.queries.classes[place(seen, table.queries.carriers, query)]]
+    return bool(row >> table.keys.classes[place(seen, table.keys.carriers, key)] & 1)
 
 
 def place(seen: Seen, carriers: Sequence[Carrier], values: Sequence[int | None]) -> int:
@@ -129,7 +138,7 @@ def test_terms_and_tables_select_what_the_interpreter_selects(
     seen = Seen(parsed(selector, attention), text)
     for number in selectors(seen.program):
         assert_terms_are_disjoint_and_right(seen, number)
-        assert_table_is_right(seen, number)
+        assert_parts_and_their_tables_are_right(seen, number)
 
 
 @given(programs(), st.data())
@@ -141,7 +150,7 @@ def test_so_do_those_of_random_programs(text: str, data: st.DataObject) -> None:
             assert_terms_are_disjoint_and_right(seen, number)
         except (TooManyTermsError, handcraft.HandcraftError):
             continue
-        assert_table_is_right(seen, number)
+        assert_parts_and_their_tables_are_right(seen, number)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +192,7 @@ def test_too_many_terms_are_told_and_the_table_is_right_all_the_same() -> None:
     selector = selectors(program)[-1]
     with pytest.raises(TooManyTermsError):
         seen.selection.terms(selector)
-    assert_table_is_right(seen, selector)
+    assert_parts_and_their_tables_are_right(seen, selector)
     report = check(program, {"float32": handcraft.compile(program)}, longest=3, random=0)
     assert report.holds, report
 
@@ -206,3 +215,18 @@ def test_widths_are_known_where_the_position_decides_them() -> None:
     program = parsed("past", "bidirectional")
     found = Facts(program.typed, passes_of(1)).selection
     assert found.widths_by_position(selectors(program)[-1]) is None
+
+
+def test_a_table_tells_apart_only_what_matters_and_holds_only_what_is_no_conjunction() -> None:
+    program = handcraft.parse(
+        'vocab "abcd"; context 8; output aggregate((select(tokens, "a", ==) or '
+        "select(hist, hist, <)) and select(indices, indices, !=), indices, -1);",
+        attention="bidirectional",
+    )
+    seen = Seen(program, "abcdabca")
+    either, _ = conjuncts(seen.selection, max(selectors(program)))
+    table = joint_table(seen.selection, either)
+    assert (len(table.keys.classes), max(table.keys.classes) + 1) == (4 * 8, 1 + 8)
+    assert len(set(table.rows)) == 8
+    model = handcraft.compile(program, optimize=1)
+    assert model.config.d_model < 80

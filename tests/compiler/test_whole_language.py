@@ -57,6 +57,10 @@ PROGRAMS = {
     + "output selector_width(select(tokens, indices, ==));",
     "selectors combined": ABC + "s = (select(tokens, tokens, ==) and before) or not "
     '(select(indices, 2, <=) or select(tokens, "c", ==)); output selector_width(s);',
+    "mean of a disjunction beside other conditions": ABC + "h = hist_so_far; "
+    'chosen = (select(tokens, "a", ==) or select(h, h, <)) and '
+    "not select(indices, indices, ==) and select(indices + h, 4, !=); "
+    "output aggregate(chosen, indices, -1);",
     "s-op that is allowed": ABC + 'allow tokens if True; allow "a" if indices > 1;',
     "s-op that may be allowed": ABC + 'allow shift(tokens, 1, "c") if indices > 1; '
     'allow "a" if tokens == "b"; allow "b" if True;',
