@@ -40,6 +40,7 @@ LANGUAGE = (
         "reach",
         "recognition",
         "cells",
+        "merging",
         "builder",
         "places",
         "columns",

@@ -28,7 +28,8 @@ from handcraft.language.domains import (
     kinds,
     union,
 )
-from handcraft.language.reach import Reach, View, by_position, certain_counts, counts, reach
+from handcraft.language.merging import merged
+from handcraft.language.reach import Reach, View, counts, reach
 from handcraft.language.recognition import possible
 from handcraft.language.sequences import SOURCE, Sides, sides
 from handcraft.language.typed import (
@@ -108,7 +109,7 @@ class Builder:
         span = self.place or span
         if isinstance(op, First | Latest) and self.counts(op.selector).most <= 1:
             return op.selector
-        op = self._merged(op, span)
+        op = merged(self, op, span)
         known = self._numbers.get(op)
         if known is not None:
             return known
@@ -163,54 +164,18 @@ class Builder:
         """Return which keys a selector names, the causal mask not counted."""
         return self._reaches[number]
 
+    def view(self, queries: str | None, keys: str | None) -> View:
+        """Return what queries of one sequence see of the keys of another."""
+        n_keys = self.header.extent(keys).context
+        if queries != keys:
+            rows = 1 if queries is None else self.header.extent(queries).context
+            return View(rows, n_keys, "across")
+        causal = self.header.attention == "causal" and keys != SOURCE
+        return View(n_keys, n_keys, "causal" if causal else "bidirectional")
+
     def is_selector(self, number: int) -> bool:
         """Return whether a node is a selector."""
         return isinstance(self.nodes[number].op, SELECTORS)
-
-    def _merged(self, op: Op, span: Span) -> Op:
-        """Return sums and differences of aggregates over one selector as one aggregate.
-
-        A mean times the number of its keys is their sum.
-        """
-        if isinstance(op, Apply) and op.function == "*":
-            for mean, factor in (op.arguments, op.arguments[::-1]):
-                total = self._as_total(mean, factor)
-                if total is not None:
-                    return total
-        if not (isinstance(op, Apply) and op.function in ("+", "-")):
-            return op
-        left, right = (self.nodes[a].op for a in op.arguments)
-        match left, right:
-            case Total(one, a), Total(other, b) if one == other:
-                return Total(one, self.add(Apply(op.function, (a, b)), span))
-            case Aggregate(one, a, c), Aggregate(other, b, d) if (
-                one == other
-                and c is not None
-                and d is not None
-                and all(is_numeric(self.domain(x)) for x in (a, b, c, d))
-            ):
-                value = self.add(Apply(op.function, (a, b)), span)
-                return Aggregate(one, value, self.add(Apply(op.function, (c, d)), span))
-        return op
-
-    def _as_total(self, mean: int, factor: int) -> Total | None:
-        """Return a mean times a number as a sum, where the number is that of the mean's keys."""
-        op, other = self.nodes[mean].op, self.nodes[factor].op
-        if not isinstance(op, Aggregate) or not is_numeric(self.domain(op.value)):
-            return None
-        if op.default is None or not isinstance(self.nodes[op.default].op, Constant):
-            return None
-        if not is_numeric(self.domain(op.default)):
-            return None
-        if isinstance(other, Width) and other.selector == op.selector:
-            return Total(op.selector, op.value)
-        selector = self.nodes[op.selector]
-        view = self._view(selector.sequence, selector.keys)
-        counted = certain_counts(self._reaches[op.selector], view)
-        if counted is None or self.nodes[factor].sequence not in (None, selector.sequence):
-            return None
-        known = by_position(self.nodes[factor], self.nodes, view.queries)
-        return Total(op.selector, op.value) if known == counted else None
 
     def _depth(self, node: Node) -> int:
         """Return how many operations stand one upon another in a node."""
@@ -234,22 +199,13 @@ class Builder:
 
     def _node(self, op: Op, span: Span, side: Sides) -> Node:
         if isinstance(op, SELECTORS):
-            return self._selector(op, span, self._view(side.sequence, side.keys))
+            return self._selector(op, span, self.view(side.sequence, side.keys))
         table = self._table(op, span)
         domain = listed(_defined(table)) if table is not None else self._domain(op, span)
         self._refuse_many_texts(domain, span)
         if table is None and isinstance(domain, Finite):
             table = Table((len(self.nodes),), domain.values)
         return Node(op, domain, None, table, None, span)
-
-    def _view(self, queries: str | None, keys: str | None) -> View:
-        """Return what queries of one sequence see of the keys of another."""
-        n_keys = self.header.extent(keys).context
-        if queries != keys:
-            rows = 1 if queries is None else self.header.extent(queries).context
-            return View(rows, n_keys, "across")
-        causal = self.header.attention == "causal" and keys != SOURCE
-        return View(n_keys, n_keys, "causal" if causal else "bidirectional")
 
     def _selector(self, op: Op, span: Span, view: View) -> Node:
         assert isinstance(op, SELECTORS)
