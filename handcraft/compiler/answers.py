@@ -120,7 +120,7 @@ def _linear_decision(sops: Sops, node: int) -> Decision | None:
         return None
     if not is_numeric(sops.facts.domain(leaf)) or sops.facts.is_categorical(leaf):
         return None
-    x, points = sops.carrier(leaf)
+    x, points = sops.curves.carrier(leaf)
     known = [
         (p, o) for p, o in zip(points, table.outcomes, strict=True) if not isinstance(o, Undefined)
     ]

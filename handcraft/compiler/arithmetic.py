@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from handcraft.compiler.draft import NUMBER
 from handcraft.compiler.facts import numeric
 from handcraft.compiler.forms import Form, combine, constant
-from handcraft.compiler.neurons import Layer, gated, interpolate, steps
+from handcraft.compiler.neurons import Layer, gated, steps
 from handcraft.compiler.purposes import Gate
 from handcraft.language.domain_rules import function_domain
 from handcraft.language.domains import Domain, Finite, Lattice, as_lattice, bounds, kinds
@@ -199,10 +199,10 @@ class Arithmetic:
     def _squares(self, node: int, left: int, right: int, points: list[list[Fraction]]) -> Form:
         a, b = self.sops.number(left), self.sops.number(right)
         total = constant(0)
+        least = as_lattice(self.facts.domain(node)).spacing
         for form, sign, places in zip((a + b, a - b), (1, -1), points, strict=True):
-            errors = self.draft.errors(form, places)
             quarters = [sign * p * p / 4 for p in places]
-            total = total + self._written(node, interpolate(form, places, quarters, errors))
+            total = total + self.sops.at_points(node, form, places, quarters, least)
         return total
 
     def _stepped(

@@ -70,13 +70,7 @@ def steps(
     below that does not reach the outputs.
     """
     units = []
-    for i in range(len(points) - 1):
-        changes = dict(results[i + 1])
-        for k, value in results[i].items():
-            changes[k] = changes.get(k, 0) - value
-        changes = {k: change for k, change in sorted(changes.items()) if change}
-        if not changes:
-            continue
+    for i, changes in _changes(results):
         low, gap = points[i], points[i + 1] - points[i]
         slope = Fraction(2) / gap
         steep = x.scaled(slope)
@@ -92,6 +86,38 @@ def steps(
     curve = Curve(x, tuple(map(result_of, kept)))
     scan = Scan(x, pieces)
     return Layer(tuple(units), bias, curve, tuple(bounds), is_flat=True, scan=scan)
+
+
+def steps_error(
+    points: Sequence[Fraction], results: Sequence[Mapping[int, Number]], size: float = 0.0
+) -> float:
+    """Return a bound on the roundings of the outputs of `steps`, whatever order sums are in.
+
+    It is worst at the last point, where all neurons are active; in roundoffs. `size` bounds what
+    is added up to make the number, if that is more than the number.
+    """
+    last = float(points[-1])
+    largest = max(abs(float(points[0])), abs(last), size)
+    sums: dict[int, tuple[int, float, float]] = {}
+    for i, changes in _changes(results):
+        low, slope = float(points[i]), 2 / float(points[i + 1] - points[i])
+        for k, change in changes.items():
+            count, total, rounded = sums.get(k, (0, 0.0, 0.0))
+            steep = 2 * slope * float(magnitude(change))
+            sums[k] = count + 2, total + steep * (last - low), rounded + 3 * steep * largest
+    bounds = ((count + 1) * total + rounded for count, total, rounded in sums.values())
+    return max(bounds, default=0.0)
+
+
+def _changes(results: Sequence[Mapping[int, Number]]) -> Iterator[tuple[int, dict[int, Number]]]:
+    """Yield the numbers of results with what the next one adds to each, where that is something."""
+    for i, (here, following) in enumerate(pairwise(results)):
+        changes = dict(following)
+        for k, value in here.items():
+            changes[k] = changes.get(k, 0) - value
+        changes = {k: change for k, change in sorted(changes.items()) if change}
+        if changes:
+            yield i, changes
 
 
 def interpolate(

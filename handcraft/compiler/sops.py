@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from handcraft.compiler.arithmetic import Arithmetic
 from handcraft.compiler.attention import Attention
 from handcraft.compiler.branches import Branches
+from handcraft.compiler.curves import Curves
 from handcraft.compiler.draft import NUMBER, Draft
 from handcraft.compiler.embeddings import Embeddings
 from handcraft.compiler.facts import Facts, numeric
 from handcraft.compiler.forms import Direction, Form, combine, constant, direction
 from handcraft.compiler.gathering import Gathering
 from handcraft.compiler.levels import AFFINE_FOLDING, COVERS, MAP_FOLDING
-from handcraft.compiler.neurons import boxes, gated, interpolate, steps, weighted
+from handcraft.compiler.neurons import boxes, gated, steps, weighted
 from handcraft.compiler.onehot import OneHot, merged
 from handcraft.compiler.purposes import Gate
 from handcraft.errors import ProgramError
@@ -68,6 +69,7 @@ class Sops:
         self.attention: Attention = Attention(self.facts, draft, self, passes, across)
         self.exact = self.attention.carriers.exact
         self.gathering = Gathering(self.facts, draft, self.attention, self)
+        self.curves = Curves(self.facts, draft, self, self.gathering, self.exact)
         self.arithmetic = Arithmetic(self.facts, draft, self)
         self.branches = Branches(self.facts, self)
         self._numbers: dict[int, Form] = {}
@@ -146,35 +148,25 @@ class Sops:
         if affine is not None:
             return self.number(leaf).scaled(affine[0]).plus(affine[1])
         results = [numeric(outcome) for outcome in _filled(table.outcomes)]
-        return self._by_points(node, leaf, results)
+        return self.curves.number(node, leaf, results)
 
     def function(self, node: int, results: Sequence[Fraction]) -> Form:
         """Return a function of a number, by its result for each value of its domain."""
-        return self._by_points(node, node, results)
+        return self.curves.number(node, node, results)
 
-    def _by_points(self, node: int, leaf: int, outcomes: Sequence[Fraction]) -> Form:
-        """Return a function of a number by steps or by interpolation, whichever is smaller."""
-        x, points = self.carrier(leaf)
-        pairs = sorted(zip(points, outcomes, strict=True))
-        places = [p for p, _ in pairs]
-        results = [r for _, r in pairs]
-        layer = steps(x, places, [{0: r} for r in results], 1)
-        smooth = interpolate(x, places, results, self.draft.errors(x, places))
-        if len(smooth.units) < len(layer.units):
-            layer = smooth
-        return self.write(node, layer, (NUMBER,))[0]
+    def at_points(
+        self,
+        node: int,
+        x: Form,
+        points: Sequence[Fraction],
+        outcomes: Sequence[Fraction],
+        least: Fraction,
+    ) -> Form:
+        """Return a function of a form, by its result at each of the values that it can take.
 
-    def carrier(self, leaf: int) -> tuple[Form, list[Fraction]]:
-        """Return a number that tells a leaf's values apart, and what it is at each of them."""
-        share = self.gathering.share(leaf)
-        if share is not None:
-            return share, [Fraction(1, 1 + int(w)) for w in self.facts.values(leaf)]
-        if not is_numeric(self.facts.domain(leaf)) and isinstance(
-            self.program.nodes[leaf].op, Aggregate
-        ):
-            codes = [self.gathering.code(leaf, v) for v in self.facts.values(leaf)]
-            return self.gathering.number(leaf), codes
-        return self.number(leaf), [numeric(v) for v in self.facts.values(leaf)]
+        `least` is how far apart results are that have to be told apart.
+        """
+        return self.curves.at_points(node, x, points, outcomes, least)
 
     def _all_categorical(self, table: Table) -> bool:
         return all(self.facts.is_categorical(leaf) for leaf in table.leaves)
@@ -201,7 +193,7 @@ class Sops:
         """Return a condition as 0 or 1."""
         if kinds(self.facts.domain(node)) <= {"boolean"}:
             return self.number(node)
-        x, points = self.carrier(node)
+        x, points = self.curves.carrier(node)
         results = [Fraction(bool(v)) for v in self.facts.values(node)]
         pairs = sorted(zip(points, results, strict=True))
         layer = steps(x, [p for p, _ in pairs], [{0: r} for _, r in pairs], 1)
@@ -279,22 +271,16 @@ class Sops:
 
     def _stepped(self, node: int, table: Table) -> OneHot:
         """Return a function of a number, or the number itself, by steps between its values."""
-        leaf = table.leaves[0]
-        x, points = self.carrier(leaf)
         values = self.facts.values(node)
         index = {order(v): k for k, v in enumerate(values)}
-        pairs = sorted(zip(points, _filled(table.outcomes), strict=True), key=lambda p: p[0])
-        results = [{index[order(outcome)]: Fraction(1)} for _, outcome in pairs]
-        layer = steps(x, [p for p, _ in pairs], results, len(values))
-        forms = self.write(node, layer, [str(v) for v in values])
-        return OneHot(values, forms, False)
+        classes = [index[order(outcome)] for outcome in _filled(table.outcomes)]
+        labels = [str(v) for v in values]
+        return OneHot(values, self.curves.onehot(node, table.leaves[0], classes, labels), False)
 
     def _stepped_value(self, node: int) -> OneHot:
         values = self.facts.values(node)
-        points = [numeric(v) for v in values]
-        results = [{k: Fraction(1)} for k in range(len(values))]
-        layer = steps(self.number(node), points, results, len(values))
-        return OneHot(values, self.write(node, layer, [str(v) for v in values]), False)
+        labels = [str(v) for v in values]
+        return OneHot(values, self.curves.onehot(node, node, range(len(values)), labels), False)
 
     def _boxed(self, node: int, table: Table) -> OneHot:
         values = self.facts.values(node)

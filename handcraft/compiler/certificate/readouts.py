@@ -167,6 +167,8 @@ def _spent(
     if stream.slip is not None:
         terms += READ_MEAN
         mean = stream.slip.mean * [sum(abs(float(c)) for _, c in form.terms) for form in forms]
+    whole = stream.read(form_rows(forms, stream.index))
+    summed = outward(whole.error - whole.carried)
     constant = np.array([float(line.constant) for line in lines])
     lead = np.minimum(*((slope[:, None] - slope) * ends[:, i : i + 1] for i in (0, 1)))
     lead = lead + constant[:, None] - constant
@@ -176,7 +178,7 @@ def _spent(
     spent = []
     for f in range(len(FORMATS)):
         mass = np.abs(slope) * (size + off[f])[:, None] + rest.mass[f] + mean[f]
-        rounding = gamma(terms)[f] * mass + rest.error[f]
+        rounding = np.minimum(gamma(terms)[f] * mass, summed[f]) + rest.error[f]
         own = np.diagonal(rounding)[:, None]
         spent.append(float((apart * off[f][:, None] + rounding + own - lead).max()) + margin)
     return outward(np.array(spent))

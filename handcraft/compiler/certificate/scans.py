@@ -101,6 +101,7 @@ def cases_of(scan: Scan, affine: Affine, pre: Rows, read: Reading, stream: Strea
     mass = mass + mean[:, :, None] * (np.abs(affine.slope) * weights.sum() + np.abs(affine.start))
     terms = len(places) + 4 + (0 if stream.slip is None else READ_MEAN)
     rounding = gamma(terms)[:, :, None] * mass + TINY[:, :, None] * terms
+    rounding = np.minimum(rounding, outward(read.error - read.carried)[:, None, :])
     exact = np.broadcast_to((read.error == read.carried)[:, None, :], rounding.shape)
     known_grids = np.where(read.error == 0, read.grid, UNKNOWN)
     grids = np.broadcast_to(known_grids[:, None, :], rounding.shape)
