@@ -296,7 +296,7 @@ def refusal(
     found = bounds(placed, config, scaling, stock)
     number = [f.name for f in FORMATS].index(dtype)
     culprit = _culprit(number, placed, found)
-    message = f"not proved in {dtype}: {_reason(number, placed, found)}"
+    message = f"not proved in {dtype}: {_reason(number, placed, found, 'this')}"
     help_ = "use a wider format, a smaller context, or `latest(...)` instead of a mean"
     if scaling.fixed is not None:
         help_ = f"use another scale than {scaling.fixed}, or none: it is then found by the proof"
@@ -318,14 +318,16 @@ def _verdict(number: int, placed: Placed, found: Bounds) -> Verdict:
     return Verdict(name, False, shown, end.margin, _reason(number, placed, found), spent)
 
 
-def _reason(number: int, placed: Placed, found: Bounds) -> str:
-    """Return why a format is not proved."""
+def _reason(number: int, placed: Placed, found: Bounds, shown: str | None = None) -> str:
+    """Return why a format is not proved; what is shown needs no name."""
     culprit, end = _culprit(number, placed, found), found.decision
+    if culprit is not None and shown is None:
+        shown = f"`{culprit[0].text.partition('; ')[0]}`"
     if culprit is not None and culprit[1] is None:
-        return f"`{culprit[0].name}` does not compute what it is for"
+        return f"{shown} does not compute what it is for"
     if not end.is_meant:
         return "the read-out does not read what it is for"
-    what = "the result" if culprit is None else f"`{culprit[0].name}`"
+    what = "the result" if culprit is None else shown
     error = float(end.error[number])
     if culprit is not None and culprit[1] is not None:
         error = culprit[1]
