@@ -100,7 +100,10 @@ class Digits:
         if places is None:
             return None
         low, gap = points[0], min(q - p for p, q in pairwise(points))
-        cut, parts = _summed(places, results) or (_cut(places, isqrt(places[-1]) + 1), None)
+        cut, parts = _summed(places, results, len(labels)) or (
+            _cut(places, isqrt(places[-1]) + 1),
+            None,
+        )
         values = [low + gap * place for place in cut.offsets]
         block, rest = self._blocks(node, x, points, cut, gap)
         if parts is not None:
@@ -196,8 +199,14 @@ def _cut(places: Sequence[int], size: int) -> Cut:
     return Cut(tuple(starts), tuple(offsets), cells)
 
 
-def _summed(places: Sequence[int], results: Sequence[Outputs]) -> tuple[Cut, Sum] | None:
-    """Return the cut of which both digits add up to the results, with the fewest of both."""
+def _summed(
+    places: Sequence[int], results: Sequence[Outputs], n_output: int
+) -> tuple[Cut, Sum] | None:
+    """Return the cut of which both digits add up to the results, with the fewest of both.
+
+    Of several outputs, which are 0 or 1, each has to be a direction, so that it can be restored:
+    the offset alone decides.
+    """
     n = len(places)
     if places[-1] + 1 > n:
         return None
@@ -205,6 +214,8 @@ def _summed(places: Sequence[int], results: Sequence[Outputs]) -> tuple[Cut, Sum
     sizes = sorted(range(2, min(n, 4 * root)), key=lambda size: size + n // size)
     for size in sizes:
         blocks = [_without(results[start], results[0]) for start in range(0, n, size)]
+        if n_output > 1 and any(blocks):
+            continue
         if all(
             _without(results[i], blocks[i // size]) == _without(results[i % size], {})
             for i in range(size, n)

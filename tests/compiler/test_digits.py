@@ -59,14 +59,19 @@ def test_a_number_with_few_values_takes_one_layer_as_ever() -> None:
 
 def test_digits_that_add_up_take_no_table() -> None:
     places = range(200)
-    cut, parts = _summed(places, [{0: i // 10} if i >= 10 else {} for i in places]) or (None, None)
+    cut, parts = _summed(places, [{0: i // 10} if i >= 10 else {} for i in places], 1) or (
+        None,
+        None,
+    )
     assert cut is not None
     assert parts is not None
     assert len(cut.offsets) % 10 == 0
     assert [parts.blocks[b].get(0, 0) + parts.offsets[o].get(0, 0) for b, o in cut.places] == [
         i // 10 for i in places
     ]
-    assert _summed(places, [{0: i * i} for i in places]) is None
+    assert _summed(places, [{0: i * i} for i in places], 1) is None
+    assert _summed(places, [{i // 10: 1} for i in places], 20) is None
+    assert _summed(places, [{i % 7: 1} for i in places], 7) is not None
 
 
 @given(st.lists(st.integers(-40, 40), min_size=2, unique=True), st.integers(1, 9), st.fractions())
