@@ -194,6 +194,8 @@ class Gathering:
             )
             return direction(name, 0)
         shares = self._counted(node, selector)
+        if not shares:
+            return constant(0)
         fewest, most = (counts.fewest, counts.most) if len(shares) == 1 else (0, counts.most)
         name = self._variable(node, (NUMBER,))
         for share in shares:
@@ -263,6 +265,7 @@ class Gathering:
         carrier = Carrier(SOP, value)
         name = self._variable(node, (NUMBER,))
         most = self.facts.selection.n_keys(selector)
+        is_written = False
         for index, v in enumerate(onehot.values):
             weight = Fraction(v) if not isinstance(v, str) else Fraction(0)
             if weight:
@@ -270,7 +273,8 @@ class Gathering:
                 text = f"{v} in {self.facts.said(node)}"
                 for share in self.attention.shares(selector, extra, name + ".share", text):
                     self._count_from(share, 0, most, weight, name, node)
-        return direction(name, 0) if any(v for v in onehot.values) else constant(0)
+                    is_written = True
+        return direction(name, 0) if is_written else constant(0)
 
     def _variable(self, node: int, labels: Sequence[str]) -> str:
         said = self.facts.said(node)

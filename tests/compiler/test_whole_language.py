@@ -61,6 +61,12 @@ PROGRAMS = {
     'chosen = (select(tokens, "a", ==) or select(h, h, <)) and '
     "not select(indices, indices, ==) and select(indices + h, 4, !=); "
     "output aggregate(chosen, indices, -1);",
+    "count of nothing": ABC
+    + 'output count(select(tokens, "a", ==) and select(tokens, "a", !=)) + indices;',
+    "count of nothing alone": ABC
+    + 'output count(select(tokens, "a", ==) and select(tokens, "a", !=));',
+    "sum of nothing": ABC
+    + 'output sum(select(tokens, "a", ==) and select(tokens, "a", !=), indices);',
     "s-op that is allowed": ABC + 'allow tokens if True; allow "a" if indices > 1;',
     "s-op that may be allowed": ABC + 'allow shift(tokens, 1, "c") if indices > 1; '
     'allow "a" if tokens == "b"; allow "b" if True;',
