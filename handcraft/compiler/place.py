@@ -118,7 +118,8 @@ def one_by_one(graph: Graph) -> Placed:
     """Give every operation a layer of its own, in the order of their earliest times.
 
     Those that add to what an embedding wrote come after all that read it at the same time, and stay
-    together: each may read what another adds to.
+    together: each may read what another adds to. So do neurons that write the directions of one
+    variable at the same time, such as those that restore a one-hot: they are one step.
     """
     first = earliest(graph)
     assert first is not None, "a graph without limits has a placement"
@@ -128,10 +129,22 @@ def one_by_one(graph: Graph) -> Placed:
     times = [0] * len(first)
     layer = -1
     for i, before in zip(order, [None, *order], strict=False):
-        together = before is not None and adds[i] and adds[before] and first[i] == first[before]
+        together = (
+            before is not None
+            and first[i] == first[before]
+            and ((adds[i] and adds[before]) or _is_one_step(graph.ops[i], graph.ops[before]))
+        )
         layer += not together
         times[i] = 2 * layer + (1 if isinstance(graph.ops[i], Head) else 2)
     return placed_at(graph, times)
+
+
+def _is_one_step(op: Head | MlpOp, before: Head | MlpOp) -> bool:
+    """Return whether two operations are neurons that write different directions of one variable."""
+    if isinstance(op, Head) or isinstance(before, Head):
+        return False
+    here, there = writes(op), writes(before)
+    return {name for name, _ in here} == {name for name, _ in there} and not here & there
 
 
 def placed_at(graph: Graph, times: Sequence[int]) -> Placed:

@@ -26,7 +26,7 @@ from handcraft.compiler.graph import (
 from handcraft.compiler.levels import passes_of
 from handcraft.compiler.lower import lower
 from handcraft.compiler.passes.dead_code import without_dead_code
-from handcraft.compiler.place import PlacedLayer, place, verify
+from handcraft.compiler.place import PlacedLayer, one_by_one, place, verify
 from handcraft.errors import Source, Span
 from handcraft.testing import programs
 
@@ -205,3 +205,16 @@ def test_what_the_tokens_are_read_from_stays() -> None:
     kept = without_dead_code(made, frozenset({("tokens", 0), ("tokens", 1)}))
     assert [v.name for v in kept.variables] == ["tokens"]
     assert kept.ops == ()
+
+
+def test_each_operation_has_a_layer_and_a_one_hot_is_restored_in_one() -> None:
+    typed = handcraft.parse(
+        'vocab "abc"; context 16; output selector_width(select(hist, hist, ==));',
+        attention="bidirectional",
+    ).typed
+    placed = one_by_one(lower(typed, passes_of(0)))
+    verify(placed)
+    steps = [len(layer.heads) + len(layer.crosses) + len(layer.mlps) for layer in placed.layers]
+    restored = [op.name.startswith("restored") for layer in placed.layers for op in layer.mlps]
+    assert sorted(steps)[-2:] == [1, sum(restored)]
+    assert sum(restored) > 10

@@ -189,7 +189,7 @@ def test_what_is_written_is_held_against_the_logits_that_the_program_means() -> 
         verdict = certify(placed, config).verdict("float32")
         assert verdict is not None
         assert verdict.proved == is_proved
-        assert is_proved or verdict.reason == "`logits` does not compute what it is for"
+        assert is_proved or verdict.reason.endswith("does not compute what it is for")
 
 
 def test_what_operations_add_to_the_embedded_token_is_not_taken_for_the_token() -> None:
