@@ -24,6 +24,7 @@ from handcraft.language.values import COMPARISONS
 
 if TYPE_CHECKING:
     from handcraft.compiler.builds import Builds
+    from handcraft.compiler.curves import Curves
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
     from handcraft.language.values import Value
@@ -56,12 +57,14 @@ class Arithmetic:
         facts: what the program says.
         draft: the graph under construction.
         sops: makes s-ops as numbers and one-hots.
+        curves: makes functions of one number.
     """
 
-    def __init__(self, facts: Facts, draft: Draft, sops: Builds) -> None:
+    def __init__(self, facts: Facts, draft: Draft, sops: Builds, curves: Curves) -> None:
         self.facts = facts
         self.draft = draft
         self.sops = sops
+        self.curves = curves
 
     def number(self, node: int, op: Apply) -> Form | None:
         """Return an operation as a number, None where it is none of those made here."""
@@ -202,7 +205,7 @@ class Arithmetic:
         least = as_lattice(self.facts.domain(node)).spacing
         for form, sign, places in zip((a + b, a - b), (1, -1), points, strict=True):
             quarters = [sign * p * p / 4 for p in places]
-            total = total + self.sops.at_points(node, form, places, quarters, least)
+            total = total + self.curves.at_points(node, form, places, quarters, least)
         return total
 
     def _stepped(

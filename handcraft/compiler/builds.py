@@ -25,19 +25,6 @@ class Builds(Protocol):
     def function(self, node: int, results: Sequence[Fraction]) -> Form:
         """Return a function of a number, by its result for each value of its domain."""
 
-    def at_points(
-        self,
-        node: int,
-        x: Form,
-        points: Sequence[Fraction],
-        outcomes: Sequence[Fraction],
-        least: Fraction,
-    ) -> Form:
-        """Return a function of a form, by its result at each of the values that it can take.
-
-        `least` is how far apart results are that have to be told apart.
-        """
-
     def truth(self, node: int) -> Form:
         """Return a condition as 0 or 1."""
 

@@ -70,7 +70,7 @@ class Sops:
         self.exact = self.attention.carriers.exact
         self.gathering = Gathering(self.facts, draft, self.attention, self)
         self.curves = Curves(self.facts, draft, self, self.gathering, self.exact)
-        self.arithmetic = Arithmetic(self.facts, draft, self)
+        self.arithmetic = Arithmetic(self.facts, draft, self, self.curves)
         self.branches = Branches(self.facts, self)
         self._numbers: dict[int, Form] = {}
         self._onehots: dict[int, OneHot] = {}
@@ -153,20 +153,6 @@ class Sops:
     def function(self, node: int, results: Sequence[Fraction]) -> Form:
         """Return a function of a number, by its result for each value of its domain."""
         return self.curves.number(node, node, results)
-
-    def at_points(
-        self,
-        node: int,
-        x: Form,
-        points: Sequence[Fraction],
-        outcomes: Sequence[Fraction],
-        least: Fraction,
-    ) -> Form:
-        """Return a function of a form, by its result at each of the values that it can take.
-
-        `least` is how far apart results are that have to be told apart.
-        """
-        return self.curves.at_points(node, x, points, outcomes, least)
 
     def _all_categorical(self, table: Table) -> bool:
         return all(self.facts.is_categorical(leaf) for leaf in table.leaves)
