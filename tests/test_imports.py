@@ -40,6 +40,7 @@ LANGUAGE = (
         "reach",
         "recognition",
         "cells",
+        "totality",
         "merging",
         "builder",
         "places",

@@ -10,6 +10,7 @@ from handcraft.compiler.neurons import cover_size
 from handcraft.compiler.selection import Selection
 from handcraft.errors import ProgramError
 from handcraft.language.domains import Domain, Finite, is_numeric
+from handcraft.language.totality import is_total
 from handcraft.language.typed import (
     Aggregate,
     Apply,
@@ -22,9 +23,8 @@ from handcraft.language.typed import (
     Tokens,
     TypedProgram,
     Width,
-    operands,
 )
-from handcraft.language.values import COMPARISONS, Outcome, Undefined, Value, order
+from handcraft.language.values import Outcome, Undefined, Value, order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,13 +37,6 @@ LARGEST_COVER = 32
 
 WIDEST_TABLE = 64
 """Cells of a table that reads every value of a number; of more, the number is read in parts."""
-
-ALWAYS_DEFINED = frozenset(("+", "-", "*", "negate", "abs", "min", "max", "round", "floor", "ceil"))
-ALWAYS_DEFINED |= frozenset(("indicator", "sign", "not", "truth", "str", *COMPARISONS))
-"""Functions that have a value for all arguments that the checker accepts.
-
-A number of too many bits has none either, but such numbers have no place in a finite domain.
-"""
 
 
 class Facts:
@@ -145,28 +138,7 @@ class Facts:
 
     def is_total(self, node: int) -> bool:
         """Return whether an s-op or selector has a value on every input, at every position."""
-        if node not in self._total:
-            self._total[node] = self._is_total(node)
-        return self._total[node]
-
-    def _is_total(self, node: int) -> bool:
-        op, table = self.program.nodes[node].op, self.program.nodes[node].table
-        if isinstance(op, Apply | Choose | Pick) and table is not None and table.leaves != (node,):
-            if any(isinstance(outcome, Undefined) for outcome in table.outcomes):
-                return False
-            return all(self.is_total(leaf) for leaf in table.leaves)
-        if not all(self.is_total(operand) for operand in operands(op)):
-            return False
-        match op:
-            case Apply(function):
-                return function in ALWAYS_DEFINED
-            case Pick():
-                return False
-            case Aggregate(selector, value, default):
-                single = is_numeric(self.domain(value)) or self.counts(selector).most <= 1
-                return single and (default is not None or self.counts(selector).fewest > 0)
-            case _:
-                return True
+        return is_total(self.program.nodes, node, self._total)
 
     def is_scattered(self, node: int) -> bool:
         """Return whether a table of several leaves is better built branch by branch."""

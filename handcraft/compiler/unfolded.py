@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from handcraft.language.cells import evaluate
 from handcraft.language.domains import Finite
+from handcraft.language.totality import branches, is_total
 from handcraft.language.typed import Apply, Choose, Constant, Pick, Table, TypedProgram, operands
 from handcraft.language.values import Outcome, Undefined, order
 
@@ -29,13 +30,19 @@ IMPOSSIBLE = Undefined("impossible", "these operands never meet")
 def unfolded(program: TypedProgram) -> TypedProgram:
     """Return the program with each operation's table over its own operands."""
     nodes = program.nodes
-    return replace(program, nodes=tuple(_unfolded(node, nodes) for node in nodes))
+    total: dict[int, bool] = {}
+    return replace(
+        program, nodes=tuple(_unfolded(number, nodes, total) for number in range(len(nodes)))
+    )
 
 
-def _unfolded(node: Node, nodes: Sequence[Node]) -> Node:
+def _unfolded(number: int, nodes: Sequence[Node], total: dict[int, bool]) -> Node:
+    node = nodes[number]
     op, domain = node.op, node.domain
     if not isinstance(op, Apply | Choose | Pick) or not isinstance(domain, Finite):
         return node
+    if not all(is_total(nodes, branch, total) for branch in branches(op)):
+        return replace(node, table=Table((number,), domain.values))
     read = operands(op)
     leaves = tuple(sorted({n for n in read if not isinstance(nodes[n].op, Constant)}))
     columns = [nodes[leaf].domain for leaf in leaves]

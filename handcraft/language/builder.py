@@ -32,6 +32,7 @@ from handcraft.language.merging import merged
 from handcraft.language.reach import Reach, View, counts, reach
 from handcraft.language.recognition import possible
 from handcraft.language.sequences import SOURCE, Sides, sides
+from handcraft.language.totality import branches, is_total
 from handcraft.language.typed import (
     SELECTORS,
     Aggregate,
@@ -91,6 +92,7 @@ class Builder:
         self._numbers: dict[Op, int] = {}
         self._reaches: dict[int, Reach] = {}
         self._kept: set[int] = set()
+        self._total: dict[int, bool] = {}
         self._depths: list[int] = []
         self._cells = 0
         self.place: Span | None = None
@@ -223,7 +225,7 @@ class Builder:
             return None
         tables = [self._table_of(a) for a in operands(op)]
         known = [t for t in tables if t is not None]
-        if len(known) < len(tables):
+        if len(known) < len(tables) or self._may_skip(op):
             return None
         leaves = tuple(sorted({leaf for t in known for leaf in t.leaves}))
         sizes = [self._leaf_size(leaf) for leaf in leaves]
@@ -232,6 +234,16 @@ class Builder:
         self._charge(prod(sizes), span)
         columns = [broadcast(t, leaves, sizes) for t in known]
         return Table(leaves, tuple(evaluate(op, row) for row in zip(*columns, strict=True)))
+
+    def _may_skip(self, op: Op) -> bool:
+        """Return whether a choice may pass over something that has no value."""
+        decided = {leaf for n in operands(op) if n not in branches(op) for leaf in self._leaves(n)}
+        skipped = {leaf for n in branches(op) for leaf in self._leaves(n)} - decided
+        return not all(is_total(self.nodes, leaf, self._total) for leaf in skipped)
+
+    def _leaves(self, number: int) -> tuple[int, ...]:
+        table = self._table_of(number)
+        return () if table is None else table.leaves
 
     def _table_of(self, number: int) -> Table | None:
         """Return a node as a function of the leaves that its readers have."""

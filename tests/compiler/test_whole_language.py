@@ -100,6 +100,36 @@ def test_it_compiles_and_keeps_its_meaning(name: str) -> None:
     )
 
 
+M = 'm = aggregate(select(tokens, "b", ==) and before, {}); '
+NOT_TAKEN = {
+    "missing key": 'output {"a": 1, "b": 2}[tokens] if tokens != "c" else indices;',
+    "missing key as a key": 'output selector_width(select({"a": 1, "b": 2}[tokens] '
+    'if tokens != "c" else indices, indices, ==));',
+    "division by zero": 'output 6 / (indices - 1) if indices != 1 else count_so_far(tokens, "a");',
+    "no text": M.format("tokens")
+    + 'output m if tokens == "a" else ("u" if indices == 0 else "v");',
+    "no truth": M.format("indices % 2 == 0")
+    + 'output (m or tokens == "c") if tokens != "b" else (indices > 1);',
+    "compared text": M.format("tokens") + 'output (m == "b") if tokens == "a" else (indices > 1);',
+    "no largest": 'm = max(select(tokens, "b", ==) and before, indices); '
+    'output 2 * (m if tokens == "a" else indices) + 1;',
+    "looked up": 'm = max(select(tokens, "b", ==) and before, indices); '
+    "output [indices, m, 7][indices % 3];",
+    "predicted": M.format("shift(tokens, 1, tokens)")
+    + 'predict m if tokens == "a" else ("c" if indices > 1 else "a");',
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", NOT_TAKEN)
+def test_a_branch_that_is_not_taken_needs_no_value(name: str, level: int) -> None:
+    program = handcraft.parse(ABC + NOT_TAKEN[name])
+    model = handcraft.compile(program, optimize=level)
+    report = check(program, {"it": model}, longest=4, random=20)
+    assert report.compared > 150
+    assert report.verdicts["it"].smallest is None
+
+
 LONG = {
     "count": 'vocab "abc"; context 256; output count(select(tokens, "a", ==));',
     "hist": 'vocab "abc"; context 256; attention bidirectional; output hist;',
