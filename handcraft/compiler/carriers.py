@@ -110,6 +110,7 @@ class Carriers:
         A step of slope 2 restores them: for x within 1/8 of 1, `2x - 1/2` and `2x - 3/2` are exact
         in floating point, so their ReLUs differ by exactly 1; near 0 both are exactly 0. That holds
         for a direction, not for 1 less one, so of a truth value only the direction is restored.
+        A constant is exact as it is.
         """
         if onehot.exact:
             return onehot
@@ -120,14 +121,17 @@ class Carriers:
             forms = [restored, restored.scaled(-1).plus(1)]
             return OneHot(onehot.values, tuple(forms if plain == 0 else reversed(forms)), True)
         if onehot.forms not in self._restored:
-            labels = [str(v) for v in onehot.values]
+            unsure = [i for i, form in enumerate(onehot.forms) if form.terms]
+            labels = [str(onehot.values[i]) for i in unsure]
             span = self.program.nodes[-1].span
             name = self.draft.variable("restored", labels, "a one-hot, exact again", None)
-            targets = [(name, i) for i in range(len(labels))]
-            for form, target in zip(onehot.forms, targets, strict=True):
-                layer = steps(form, (Fraction(0), Fraction(1)), ({}, {0: Fraction(1)}), 1)
-                self.draft.compute(name, layer, [target], "restores a one-hot", span)
-            self._restored[onehot.forms] = tuple(direction(*t) for t in targets)
+            forms = list(onehot.forms)
+            for k, i in enumerate(unsure):
+                points = (Fraction(0), Fraction(1))
+                layer = steps(forms[i], points, ({}, {0: Fraction(1)}), 1)
+                self.draft.compute(name, layer, [(name, k)], "restores a one-hot", span)
+                forms[i] = direction(name, k)
+            self._restored[onehot.forms] = tuple(forms)
         return OneHot(onehot.values, self._restored[onehot.forms], True)
 
     def joint(self, side: Side, span: Span) -> Carrier | None:

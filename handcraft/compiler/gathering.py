@@ -12,7 +12,7 @@ from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.purposes import Gate
 from handcraft.compiler.selection import POSITIONS, SOP, Carrier, Term
 from handcraft.language.domains import Finite, bounds, is_numeric
-from handcraft.language.typed import Aggregate, Constant, Total, Width
+from handcraft.language.typed import Aggregate, Total, Width
 from handcraft.language.values import Value, kind, order
 
 if TYPE_CHECKING:
@@ -164,8 +164,14 @@ class Gathering:
         return form, Fraction(-size), Fraction(size)
 
     def _default(self, op: Aggregate) -> Value | None:
-        default = None if op.default is None else self.program.nodes[op.default].op
-        return default.value if isinstance(default, Constant) else None
+        """Return the default if it is the same everywhere."""
+        if op.default is None or not self.facts.is_total(op.default):
+            return None
+        match self.facts.domain(op.default):
+            case Finite((value,)):
+                return value
+            case _:
+                return None
 
     def _empty(self, node: int, selector: int) -> Form:
         """Return 1 where a selector selects nothing, else 0."""

@@ -108,7 +108,10 @@ def table_factors(
     factors = []
     for asking, asked in parts:
         query, key = _sum(queries, asking), _sum(keys, asked)
-        products.append(Product(query, key, Fraction(0)))
+        if constant(0) in (query, key):  # values that are never taken
+            query = key = constant(0)
+        else:
+            products.append(Product(query, key, Fraction(0)))
         values = (_indicator(asking, len(queries)), _indicator(asked, len(keys)))
         factors.append(Factor(query, key, *values, 0))
     literal = Literal(tuple(factors), constant(1), (1,) * len(rows), tuple(rows))

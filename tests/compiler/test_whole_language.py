@@ -61,6 +61,13 @@ PROGRAMS = {
     'chosen = (select(tokens, "a", ==) or select(h, h, <)) and '
     "not select(indices, indices, ==) and select(indices + h, 4, !=); "
     "output aggregate(chosen, indices, -1);",
+    "sum of means that may be of nothing": ABC
+    + "output aggregate(before, indices) + aggregate(before, 2 * indices + 1);",
+    "difference of values that may be nowhere": ABC
+    + "output aggregate(latest(before), indices) - aggregate(latest(before), indices ^ 2, 0);",
+    "default that is the same everywhere": ABC + "output aggregate(before, indices, 0 * indices);",
+    "values that are assumed away": 'vocab "(x)"; context 5; d = bracket_depth("(", ")"); '
+    'assume d >= 0; output selector_width(select(d + indicator(tokens == ")"), d, ==));',
     "count of nothing": ABC
     + 'output count(select(tokens, "a", ==) and select(tokens, "a", !=)) + indices;',
     "count of nothing alone": ABC
