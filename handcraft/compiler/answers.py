@@ -47,6 +47,9 @@ ROUNDINGS = 32
 UNEQUAL = Fraction(1, 2**9)
 """How far the logits of allowed tokens may be from each other, which share the probability."""
 
+ROUNDINGS = 8
+"""Roundings of its largest term that a logit is allowed."""
+
 FINEST = Fraction(1, 2**9)
 """Smallest gap over range that logits of values still resolve (squared: 2^-18)."""
 
@@ -314,11 +317,16 @@ def _gap(values: Sequence[Value]) -> Fraction:
 def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) -> Graph:
     """Return a logit K (x v - v^2 / 2) for each value v, centred: the nearest value wins.
 
-    Two values at distance g differ by K g^2 / 2 where x is one of them.
+    Two values at distance g differ by K g^2 / 2 where x is one of them. Where the rounding of K x v
+    comes near to that, as x is a sum of large parts, x itself is read.
     """
     x = sops.number(node)
     centre = (numbers[0] + numbers[-1]) / 2
     gap = _gap(numbers)
+    added = (numbers[-1] - centre) * draft.precision.size(x)
+    is_fine = gap < 4 * FINEST * (numbers[-1] - numbers[0])
+    if is_fine and added * ROUNDINGS * FORMAT > gap**2 / 8:
+        return _number(draft, sops, node)
     scale = _power_of_two(2 * MARGIN / gap**2)
     forms, lines = [], []
     for number in numbers:

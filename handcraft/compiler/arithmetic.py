@@ -12,10 +12,12 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, TypeAlias
 
+from handcraft.compiler.carriers import FORMAT
 from handcraft.compiler.draft import NUMBER
 from handcraft.compiler.facts import numeric
 from handcraft.compiler.forms import Form, combine, constant
 from handcraft.compiler.neurons import Layer, gated, steps
+from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.purposes import Gate
 from handcraft.language.domain_rules import function_domain
 from handcraft.language.domains import Domain, Finite, Lattice, as_lattice, bounds, kinds
@@ -35,6 +37,9 @@ MOST_GATES = 256
 MOST_STEPS = 4096
 """Integers between which a number is rounded."""
 
+
+CLEAN = Fraction(1, 512)
+"""The part of the distance of two sums by which a truth value in them may be off."""
 
 HALF = Fraction(1, 2)
 
@@ -58,13 +63,22 @@ class Arithmetic:
         draft: the graph under construction.
         sops: makes s-ops as numbers and one-hots.
         curves: makes functions of one number.
+        exact: restores a one-hot to the last bit.
     """
 
-    def __init__(self, facts: Facts, draft: Draft, sops: Builds, curves: Curves) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        draft: Draft,
+        sops: Builds,
+        curves: Curves,
+        exact: Callable[[OneHot], OneHot],
+    ) -> None:
         self.facts = facts
         self.draft = draft
         self.sops = sops
         self.curves = curves
+        self.exact = exact
 
     def number(self, node: int, op: Apply) -> Form | None:
         """Return an operation as a number, None where it is none of those made here."""
@@ -94,15 +108,15 @@ class Arithmetic:
             case _:
                 return None
 
-    def linear(self, op: Apply) -> Form | None:
+    def linear(self, node: int, op: Apply) -> Form | None:
         """Return an affine operation as a form."""
         arguments = op.arguments
         constants = [self._constant(a) for a in arguments]
         match op.function:
             case "+" if not any("string" in kinds(self.facts.domain(a)) for a in arguments):
-                return self.sops.number(arguments[0]) + self.sops.number(arguments[1])
+                return self._clean(node, arguments[0]) + self._clean(node, arguments[1])
             case "-":
-                return self.sops.number(arguments[0]) - self.sops.number(arguments[1])
+                return self._clean(node, arguments[0]) - self._clean(node, arguments[1])
             case "negate":
                 return self.sops.number(arguments[0]).scaled(-1)
             case "*" if constants[0] is not None:
@@ -118,6 +132,20 @@ class Arithmetic:
                 return x.scaled(-1).plus(1) if op.function == "not" else x
             case _:
                 return None
+
+    def _clean(self, node: int, term: int) -> Form:
+        """Return a term of a sum: a truth value restored where its error would count.
+
+        Conditions that are made of conditions are off by more and more.
+        """
+        form = self.sops.number(term)
+        domain = self.facts.domain(term)
+        if not isinstance(domain, Finite) or not set(domain.values) <= {0, 1}:
+            return form
+        error = self.draft.precision.error(form) * FORMAT
+        if not form.terms or error <= CLEAN * as_lattice(self.facts.domain(node)).spacing:
+            return form
+        return self.exact(OneHot((1,), (form,), False)).forms[0]
 
     def comparison(self, node: int, function: str, left: int, right: int) -> Form:
         """Return a comparison of two numbers as a step on their difference."""

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from handcraft.compiler.carriers import FORMAT
 from handcraft.compiler.draft import NUMBER
 from handcraft.compiler.forms import Form, combine, constant
 from handcraft.compiler.neurons import gated
 from handcraft.compiler.onehot import OneHot
 from handcraft.compiler.purposes import Gate
+from handcraft.language.domains import as_lattice
 from handcraft.language.typed import Choose, Pick
 from handcraft.language.values import order
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from handcraft.compiler.builds import Builds
+    from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
+
+SLACK = Fraction(1, 32)
+"""The part of the distance of two values by which a gate may be off."""
 
 
 class Branches:
@@ -22,26 +31,38 @@ class Branches:
 
     Args:
         facts: what the program says.
+        draft: the graph under construction.
         sops: makes s-ops as numbers and one-hots.
+        exact: restores a one-hot to the last bit.
     """
 
-    def __init__(self, facts: Facts, sops: Builds) -> None:
+    def __init__(
+        self, facts: Facts, draft: Draft, sops: Builds, exact: Callable[[OneHot], OneHot]
+    ) -> None:
         self.facts = facts
+        self.draft = draft
         self.sops = sops
+        self.exact = exact
 
     def number(self, node: int, op: Choose | Pick) -> Form:
         """Return a choice between numbers.
 
         With lo <= a <= hi and a gate g, relu(a - lo - (hi - lo + 1)(1 - g)) is a - lo where g = 1,
-        and 0 where g = 0, also where a is a little off.
+        and 0 where g = 0, also where a is a little off. What g is off counts as often as the
+        largest range; where that is too much, gates are restored to the last bit.
         """
+        taken = self._gates(op)
+        ranges = {branch: self._range(branch) for _, branch in taken}
+        widest = max(high - low for low, high in ranges.values()) + 1
+        error = max(self.draft.precision.error(gate) for gate, _ in taken)
+        if error * widest * FORMAT > SLACK * as_lattice(self.facts.domain(node)).spacing:
+            taken = self._gates(op, exact=True)
         gates = []
         offsets = []
-        for gate, branch in self._gates(op):
-            form = self.sops.number(branch)
-            low, high = self.sops.range(branch, form)
-            size = high - low
-            gates.append(Gate(form.plus(-low), ((0, 1),), (gate,), size, size + 1))
+        for gate, branch in taken:
+            low, high = ranges[branch]
+            form = self.sops.number(branch).plus(-low)
+            gates.append(Gate(form, ((0, 1),), (gate,), high - low, high - low + 1))
             offsets.append((low, gate))
         layer = gated(gates, (0,), is_one=True)
         return self.sops.write(node, layer, (NUMBER,))[0] + combine(offsets)
@@ -61,12 +82,17 @@ class Branches:
         layer = gated(gates, (0,) * len(values), bounds, is_one=True)
         return OneHot(values, self.sops.write(node, layer, [str(v) for v in values]), False)
 
-    def _gates(self, op: Choose | Pick) -> list[tuple[Form, int]]:
+    def _range(self, branch: int) -> tuple[Fraction, Fraction]:
+        return self.sops.range(branch, self.sops.number(branch))
+
+    def _gates(self, op: Choose | Pick, *, exact: bool = False) -> list[tuple[Form, int]]:
         """Return for each branch the form that is 1 where it is taken, else 0."""
         if isinstance(op, Choose):
             c = self.sops.truth(op.condition)
+            c = self.exact(OneHot((True,), (c,), False)).forms[0] if exact else c
             return [(c, op.then), (c.scaled(-1).plus(1), op.otherwise)]
         key = self.sops.onehot(op.key)
+        key = self.exact(key) if exact else key
         forms = {order(v): form for v, form in zip(key.values, key.forms, strict=True)}
         gates: dict[int, list[Form]] = {}
         for value, option in zip(op.values, op.options, strict=True):

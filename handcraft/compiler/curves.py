@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from handcraft.compiler.carriers import FORMAT
 from handcraft.compiler.digits import Digits
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from handcraft.compiler.builds import Builds
     from handcraft.compiler.draft import Draft
     from handcraft.compiler.facts import Facts
-    from handcraft.compiler.forms import Form, Number
+    from handcraft.compiler.forms import Form
     from handcraft.compiler.gathering import Gathering
     from handcraft.compiler.neurons import Layer
     from handcraft.compiler.onehot import OneHot
@@ -33,8 +33,22 @@ if TYPE_CHECKING:
 Carrier: TypeAlias = "tuple[Form, Sequence[Fraction]]"
 """A number, and its value for each result."""
 
+CLEAN = Fraction(1, 512)
+"""The part of the distance of two results by which one may be off, where that can be had."""
+
 SLACK = Fraction(1, 4)
-"""The part of the distance of two results by which rounding may change one."""
+"""The same where it cannot."""
+
+FLAT = 2
+"""How many neurons of steps one is worth that interpolates 0 and 1: steps hold errors up."""
+
+
+class Layered(NamedTuple):
+    """Neurons, what they cost, and a bound on the error of their outputs, in roundoffs."""
+
+    layer: Layer
+    cost: int
+    error: float
 
 
 class Curves:
@@ -62,10 +76,19 @@ class Curves:
         self.gathering = gathering
         self.digits = Digits(facts, draft, sops, exact)
 
-    def number(self, node: int, leaf: int, outcomes: Sequence[Fraction]) -> Form:
-        """Return a function of a number, by its result for each value of the leaf's domain."""
+    def number(
+        self,
+        node: int,
+        leaf: int,
+        outcomes: Sequence[Fraction],
+        otherwise: Callable[[], Form] | None = None,
+    ) -> Form:
+        """Return a function of a number, by its result for each value of the leaf's domain.
+
+        `otherwise` makes it where one layer is not exact enough.
+        """
         results = [{0: outcome} for outcome in outcomes]
-        return self._outputs(node, self._carriers(leaf), results, (NUMBER,))[0]
+        return self._outputs(node, self._carriers(leaf), results, (NUMBER,), None, otherwise)[0]
 
     def at_points(
         self,
@@ -108,21 +131,26 @@ class Curves:
         results: Sequence[dict[int, Fraction]],
         labels: Sequence[str],
         least: Fraction | None = None,
+        otherwise: Callable[[], Form] | None = None,
     ) -> tuple[Form, ...]:
-        """Return outputs by the first number and the fewest neurons that are exact enough."""
-        first: Layer | None = None
+        """Return outputs by the first number and the cheapest neurons that are exact enough."""
+        tried: list[Layered] = []
         for x, points in carriers:
             pairs = sorted(zip(points, results, strict=True), key=lambda pair: pair[0])
             places, values = [p for p, _ in pairs], [r for _, r in pairs]
-            allowed = SLACK * (least or _least(values)) / FORMAT
-            layers = sorted(self._layers(x, places, values, len(labels)), key=lambda each: each[0])
-            for _, error, layer in layers:
-                first = first or layer
-                if error <= allowed:
-                    return self.sops.write(node, layer, labels)
+            distance = (least or _least(values)) / FORMAT
+            layers = list(self._layers(x, places, values, len(labels)))
+            for part in (CLEAN, SLACK):
+                exact = [each for each in layers if each.error <= part * distance]
+                if exact:
+                    return self.sops.write(node, min(exact, key=lambda e: e.cost).layer, labels)
+            tried += layers
+        if otherwise is not None:
+            return (otherwise(),)
         forms = self.digits.outputs(node, x, places, values, labels)
-        assert first is not None
-        return self.sops.write(node, first, labels) if forms is None else forms
+        if forms is not None:
+            return forms
+        return self.sops.write(node, min(tried, key=lambda each: each.error).layer, labels)
 
     def _carriers(self, leaf: int) -> Iterator[Carrier]:
         """Yield numbers that tell a leaf's values apart, the one that is there first."""
@@ -136,14 +164,14 @@ class Curves:
         points: Sequence[Fraction],
         results: Sequence[dict[int, Fraction]],
         n_output: int,
-    ) -> Iterator[tuple[int, Number | float, Layer]]:
-        """Yield neurons with their number and a bound on their roundings, in roundoffs."""
+    ) -> Iterator[Layered]:
         layer = steps(x, points, results, n_output)
-        yield len(layer.units), steps_error(points, results), layer
+        yield Layered(layer, len(layer.units), steps_error(points, results))
         if n_output == 1:
             values = [result.get(0, Fraction(0)) for result in results]
             smooth = interpolate(x, points, values, self.draft.errors(x, points))
-            yield len(smooth.units), smooth.error or 0, smooth
+            weight = FLAT if set(values) <= {0, 1} else 1
+            yield Layered(smooth, weight * len(smooth.units), float(smooth.error or 0))
 
 
 def _least(results: Sequence[dict[int, Fraction]]) -> Fraction:

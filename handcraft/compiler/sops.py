@@ -7,6 +7,7 @@ arithmetic. Everything else is neurons; what gathers over positions is a head.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from handcraft.compiler.arithmetic import Arithmetic
@@ -70,8 +71,8 @@ class Sops:
         self.exact = self.attention.carriers.exact
         self.gathering = Gathering(self.facts, draft, self.attention, self)
         self.curves = Curves(self.facts, draft, self, self.gathering, self.exact)
-        self.arithmetic = Arithmetic(self.facts, draft, self, self.curves)
-        self.branches = Branches(self.facts, self)
+        self.arithmetic = Arithmetic(self.facts, draft, self, self.curves, self.exact)
+        self.branches = Branches(self.facts, draft, self, self.exact)
         self._numbers: dict[int, Form] = {}
         self._onehots: dict[int, OneHot] = {}
 
@@ -112,7 +113,7 @@ class Sops:
         match known.op:
             case Aggregate() | Total() | Width():
                 return self.gathering.number(node)
-            case Apply() if (linear := self.arithmetic.linear(known.op)) is not None:
+            case Apply() if (linear := self.arithmetic.linear(node, known.op)) is not None:
                 return linear
             case Apply(function, (left, right)) if function in COMPARISONS and all(
                 is_numeric(self.facts.domain(a)) for a in (left, right)
@@ -148,7 +149,11 @@ class Sops:
         if affine is not None:
             return self.number(leaf).scaled(affine[0]).plus(affine[1])
         results = [numeric(outcome) for outcome in _filled(table.outcomes)]
-        return self.curves.number(node, leaf, results)
+        op = self.program.nodes[node].op
+        by_branches = None
+        if isinstance(op, Choose) and is_numeric(self.facts.domain(node)):
+            by_branches = partial(self.branches.number, node, op)
+        return self.curves.number(node, leaf, results, by_branches)
 
     def function(self, node: int, results: Sequence[Fraction]) -> Form:
         """Return a function of a number, by its result for each value of its domain."""
