@@ -8,10 +8,21 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from handcraft.language.domains import Finite, as_lattice, is_numeric, kinds
+from handcraft.language.domains import Finite, Lattice, as_lattice, is_numeric, kinds
 from handcraft.language.reach import by_position, certain_counts
-from handcraft.language.typed import Aggregate, Apply, Constant, Op, Total, Width
-from handcraft.language.values import COMPARISONS, normal
+from handcraft.language.sequences import TARGET
+from handcraft.language.typed import (
+    Aggregate,
+    Apply,
+    Compare,
+    Constant,
+    Full,
+    Indices,
+    Op,
+    Total,
+    Width,
+)
+from handcraft.language.values import COMPARISONS, compare, kind, normal
 
 if TYPE_CHECKING:
     from handcraft.errors import Span
@@ -35,6 +46,8 @@ class Affine(NamedTuple):
 def merged(builder: Builder, op: Op, span: Span) -> Op:
     """Return an operation as it is made."""
     match op:
+        case Compare(function, key, query) if builder.header.source is None:
+            return Full(TARGET, TARGET) if _always(builder, function, key, query) else op
         case Apply("*", (left, right)):
             totals = (_as_total(builder, *pair) for pair in ((left, right), (right, left)))
             return next((total for total in totals if total is not None), op)
@@ -43,13 +56,24 @@ def merged(builder: Builder, op: Op, span: Span) -> Op:
             if parts[0] is None or parts[1] is None:
                 return op
             return _together(builder, function, parts[0], parts[1], span) or op
-        case Apply("/", (left, right)) if _is_many(builder, right):
-            return _by_inverse(builder, left, right, span) or op
+        case Apply("/", (left, right)):
+            inverse = _by_inverse(builder, left, right, span)
+            return _as_width(builder, left, right, span) or inverse or op
+        case Apply("round" | "floor" | "ceil" | "int", (number,)) if _is_whole(builder, number):
+            return builder.nodes[number].op
         case Apply(function, (left, right)) if function in COMPARISONS:
             flipped = _without_quotient(builder, FLIPPED[function], right, left, span)
             return _without_quotient(builder, function, left, right, span) or flipped or op
         case _:
             return op
+
+
+def _always(builder: Builder, function: str, key: int, query: int) -> bool:
+    """Return whether two constants compare so: of the same kind, so that they have an order."""
+    left, right = builder.value(key), builder.value(query)
+    if left is None or right is None or kind(left) != kind(right):
+        return False
+    return compare(function, left, right)
 
 
 def _as_total(builder: Builder, mean: int, factor: int) -> Total | None:
@@ -70,6 +94,31 @@ def _as_total(builder: Builder, mean: int, factor: int) -> Total | None:
         return None
     known = by_position(builder.nodes[factor], builder.nodes, view.queries)
     return Total(op.selector, op.value) if known == counted else None
+
+
+def _as_width(builder: Builder, number: int, mean: int, span: Span) -> Op | None:
+    """Return a number over the share of the first key as that number times how many are selected.
+
+    So do RASP's own programs count: of keys that are selected together with the first one, which
+    always is, that one has the share 1/w.
+    """
+    op, known = builder.nodes[mean].op, _constant(builder, number)
+    if known is None or not isinstance(op, Aggregate):
+        return None
+    selector, table = builder.nodes[op.selector], builder.nodes[op.value].table
+    if selector.sequence not in (None, selector.keys) or table is None or len(table.leaves) != 1:
+        return None
+    if not isinstance(builder.nodes[table.leaves[0]].op, Indices):
+        return None
+    first, *others = table.outcomes
+    if (type(first), first) != (int, 1) or any((type(o), o) != (int, 0) for o in others):
+        return None
+    if not all(row & 1 for row in builder.unmasked_reach(op.selector).must):
+        return None
+    width = builder.add(Width(op.selector), span)
+    if known == 1:
+        return builder.nodes[width].op
+    return Apply("*", (width, _known(builder, known, span)))
 
 
 def _affine(builder: Builder, number: int) -> Affine | None:
@@ -129,6 +178,8 @@ def _together(
 
 def _by_inverse(builder: Builder, left: int, right: int, span: Span) -> Op | None:
     """Return a number that has fewer values than its divisor as a product."""
+    if not _is_many(builder, right):
+        return None
     few, many = builder.domain(left), builder.domain(right)
     if not isinstance(few, Finite) or not isinstance(many, Finite) or "string" in kinds(few):
         return None
@@ -169,6 +220,17 @@ def _quotient(builder: Builder, number: int) -> tuple[int, int] | None:
             return None if inner is None or _constant(builder, inner[0]) != 1 else (x, inner[1])
         case _:
             return None
+
+
+def _is_whole(builder: Builder, number: int) -> bool:
+    """Return whether a number is always whole."""
+    match builder.domain(number):
+        case Finite(values):
+            return all(type(value) is int for value in values)
+        case Lattice(_, _, unit, parts):
+            return parts == 1 and unit.denominator == 1
+        case _:
+            return False
 
 
 def _is_many(builder: Builder, number: int) -> bool:
