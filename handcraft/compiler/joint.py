@@ -148,8 +148,8 @@ def _literals(selection: Selection, selector: int) -> Iterator[tuple[int, Term]]
             yield from _literals(selection, right)
         case NoneOf(operand):
             yield from _literals(selection, operand)
-        case Compare(op_, key, query):
-            yield selector, selection.literal(op_, key, query)
+        case Compare():
+            yield selector, selection.literal(selector, op)
         case _:
             yield selector, selection.terms(selector)[0]
 

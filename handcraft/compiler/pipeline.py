@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from handcraft.runtime.model import Model
 from handcraft.runtime.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from handcraft.compiler.budget import Budget
@@ -61,7 +62,9 @@ def compile_in(
         HandcraftError: `bad-dtype`, `bad-option`.
     """
     names = tuple(dict.fromkeys(map(format_name, formats)))
-    stages = placement(program.typed, passes_of(optimize))
+    passes = passes_of(optimize)
+    with _located(program):
+        stages = placement(program.typed, passes)
     placed, header = stages.placed, stages.typed.header
     if budget is not None:
         check_budget(program, stages, optimize, budget)
@@ -76,7 +79,8 @@ def compile_in(
     read = None if header.source is None else header.source.vocabulary
     compiled = {}
     for name in names:
-        weights = assemble(placed, header, name, scaling)
+        with _located(program):
+            weights = assemble(placed, header, name, scaling)
         first = (name, *(other for other in names if other != name))
         recipe = Recipe(program.origin, int(optimize), first, gap, scale, bool(allow_unproved))
         model = Model(weights, header.vocabulary, replace(description, recipe=recipe), read)
@@ -105,6 +109,18 @@ def compile_program(
         allow_unproved=allow_unproved,
     )
     return compiled[format_name(dtype)]
+
+
+@contextmanager
+def _located(program: Program) -> Iterator[None]:
+    """Give an error that is of no single place that of what the program says last."""
+    try:
+        yield
+    except ProgramError as error:
+        if error.span is not None:
+            raise
+        span = program.typed.nodes[-1].span
+        raise ProgramError(error.code, error.message, span, help=error.help) from None
 
 
 def _with_level(

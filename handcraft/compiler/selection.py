@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from handcraft.errors import ProgramError
 from handcraft.language.domains import Finite
 from handcraft.language.sequences import SOURCE, TARGET
 from handcraft.language.typed import (
@@ -28,6 +29,9 @@ from handcraft.language.typed import (
 from handcraft.language.values import COMPARISONS, Outcome, Undefined
 
 MOST_TERMS = 64
+
+MOST_CELLS = 2**24
+"""Pairs of values that one comparison may tell apart."""
 
 POSITIONS = -1
 """The node number of the positions in a program without `indices`."""
@@ -98,8 +102,8 @@ class Selection:
         match op:
             case Full():
                 return [{}]
-            case Compare(op_, key, query):
-                return self.simplified([self.literal(op_, key, query)])
+            case Compare():
+                return self.simplified([self.literal(selector, op)])
             case AllOf(left, right):
                 return self._both(self.terms(left), self.terms(right))
             case AnyOf(left, right):
@@ -169,15 +173,23 @@ class Selection:
         """Return how many keys there are at most."""
         return self.program.header.extent(self.keys(selector)).context
 
-    def literal(self, op: str, key: int, query: int) -> Term:
-        """Return a comparison as the table of its key and query variable."""
-        key_base, keys = self.base(key)
-        query_base, queries = self.base(query)
+    def literal(self, selector: int, op: Compare) -> Term:
+        """Return a comparison as the table of its key and query variable.
+
+        Raises:
+            ProgramError: `too-large`.
+        """
+        key_base, keys = self.base(op.key)
+        query_base, queries = self.base(op.query)
+        if len(keys) * len(queries) > MOST_CELLS:
+            message = f"this selector compares {len(keys)} values with {len(queries)}"
+            help_ = "use a smaller context or vocabulary"
+            raise ProgramError("too-large", message, self.program.nodes[selector].span, help=help_)
         pair = (
             None if key_base is None else Carrier(SOP, key_base),
             None if query_base is None else Carrier(SOP, query_base),
         )
-        return {pair: _rows(op, keys, queries)}
+        return {pair: _rows(op.op, keys, queries)}
 
     def _both(self, left: Sequence[Term], right: Sequence[Term]) -> list[Term]:
         if len(left) * len(right) > MOST_TERMS * MOST_TERMS:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import handcraft
-from handcraft.language.typed import Aggregate, Apply, Op, Total
+from handcraft.language.typed import Aggregate, Apply, Op, Total, Width
 
 HEADER = """
 vocab -2..4;
@@ -85,6 +85,48 @@ def test_a_divisor_that_can_be_zero_stays_one(expression: str) -> None:
     program = parsed(expression)
     with pytest.raises(handcraft.HandcraftError, match="zero"):
         program.run([0] if "tokens" not in expression else [1])
+
+
+COUNTED = """
+vocab "abc";
+context 6;
+attention bidirectional;
+at_first = select(indices, 0, ==);
+same = select(tokens, tokens, ==);
+share = aggregate(same or at_first, indicator(indices == 0));
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "meaning"),
+    [
+        ("1 / share - 1 + aggregate(same and at_first, 1, 0)", "count(same)"),
+        ("round(2 / share) // 2 - 1", "count(same or at_first) - 1"),
+        ("round(1 / aggregate(select(1, 1, ==), indicator(indices == 0)))", "length"),
+        ("-1 / share", "-count(same or at_first)"),
+    ],
+)
+def test_one_over_the_share_of_the_first_key_counts(expression: str, meaning: str) -> None:
+    program = handcraft.parse(f"{COUNTED} output {expression};")
+    counted = handcraft.parse(COUNTED.replace("share = ", "# ") + f"output {meaning};")
+    model = handcraft.compile(program)
+    for text in ("abcabc", "aaab", "ba"):
+        assert program.run(text) == counted.run(text) == model.run(text)
+    assert Width in [type(node.op) for node in program.typed.nodes]
+
+
+@pytest.mark.parametrize(
+    "other", ["full_s, indicator(indices == 1)", "same, indicator(indices == 0)"]
+)
+def test_the_share_of_a_key_that_may_not_be_selected_is_no_count(other: str) -> None:
+    program = handcraft.parse(f"{COUNTED} output 1 / aggregate({other});")
+    assert Width not in [type(node.op) for node in program.typed.nodes]
+
+
+def test_rounding_what_is_whole_is_nothing() -> None:
+    assert not isinstance(made("round(tokens + indices)"), Aggregate)
+    assert made("round(s)") == made("s")
+    assert made("round(m)") != made("m")
 
 
 def test_means_and_sums_over_one_selector_are_one_whatever_they_are_multiplied_by() -> None:
