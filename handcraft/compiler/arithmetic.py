@@ -39,7 +39,7 @@ MOST_STEPS = 4096
 
 
 CLEAN = Fraction(1, 512)
-"""The part of the distance of two sums by which a truth value in them may be off."""
+"""The part of the distance of two results by which what is 0 or 1 in them may be off."""
 
 HALF = Fraction(1, 2)
 
@@ -212,10 +212,15 @@ class Arithmetic:
         """Return a number with these bounds times a factor for each value of another s-op.
 
         With lo <= x <= hi, relu(x - lo - (hi - lo + 1)(1 - h)) is x - lo where h = 1, and 0 where
-        h = 0, also where x is a little off.
+        h = 0, also where x is a little off. What h is off counts as often as the range; where that
+        is too much, it is restored to the last bit.
         """
         x, low, high = number
         onehot = self.sops.onehot(choice)
+        error = max(map(self.draft.precision.error, onehot.forms), default=0) * FORMAT
+        counts = error * (high - low + 1) * max(map(abs, factors.values()), default=Fraction(1))
+        if counts > CLEAN * as_lattice(self.facts.domain(node)).spacing:
+            onehot = self.exact(onehot)
         gates = []
         offset = []
         for value, here in zip(onehot.values, onehot.forms, strict=True):

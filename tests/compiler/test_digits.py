@@ -51,6 +51,24 @@ def test_a_function_of_hundreds_of_values_is_proved_in_float32_and_right(
         assert row == program.run(text)
 
 
+@pytest.mark.parametrize(
+    ("expression", "context"),
+    [
+        ("hist / length", 40),
+        ('hist % 3 / length if tokens != "a" else -hist', 12),
+        ("(hist + indicator(indices > 3 and hist == 2)) / length", 20),
+    ],
+)
+def test_a_fraction_of_the_length_is_proved(expression: str, context: int) -> None:
+    program = handcraft.parse(
+        f'vocab "abc"; context {context}; output {expression};', attention="bidirectional"
+    )
+    model = handcraft.compile(program)
+    for n in (1, 2, 7, context - 1, context):
+        text = "".join(Random(n).choices("abc", (6, 3, 1), k=n))
+        assert model.run(text) == program.run(text)
+
+
 def test_a_number_with_few_values_takes_one_layer_as_ever() -> None:
     program = FUNCTIONS["remainder of a count"]
     assert handcraft.compile(program.format(64)).config.n_layer == 1
