@@ -47,7 +47,7 @@ ROUNDINGS = 32
 UNEQUAL = Fraction(1, 2**9)
 """How far the logits of allowed tokens may be from each other, which share the probability."""
 
-ROUNDINGS = 8
+LOGIT_ROUNDINGS = 8
 """Roundings of its largest term that a logit is allowed."""
 
 FINEST = Fraction(1, 2**9)
@@ -325,7 +325,7 @@ def _values(draft: Draft, sops: Sops, node: int, numbers: Sequence[Fraction]) ->
     gap = _gap(numbers)
     added = (numbers[-1] - centre) * draft.precision.size(x)
     is_fine = gap < 4 * FINEST * (numbers[-1] - numbers[0])
-    if is_fine and added * ROUNDINGS * FORMAT > gap**2 / 8:
+    if is_fine and added * LOGIT_ROUNDINGS * FORMAT > gap**2 / 8:
         return _number(draft, sops, node)
     scale = _power_of_two(2 * MARGIN / gap**2)
     forms, lines = [], []
